@@ -20,7 +20,7 @@ import (
 type daemonNode struct {
 	name      string
 	run, stay bool          // as nodeShouldRun says
-	pods      []*corev1.Pod // oldest first
+	pods      []*corev1.Pod // bound ones first, and of each sort the oldest first
 }
 
 // daemons is what one reconcile decides about. It has no client.
@@ -30,6 +30,38 @@ type daemons struct {
 	nodes []*daemonNode // sorted by name
 	lost  []*corev1.Pod // made for nodes that do not exist
 	now   time.Time
+}
+
+// newDaemons gives the Pods to their nodes.
+func newDaemons(
+	ds *appsv1.DaemonSet, update *appsv1.ControllerRevision, nodes []*corev1.Node,
+	pods []*corev1.Pod, now time.Time,
+) *daemons {
+	hash := update.Labels[appsv1.ControllerRevisionHashLabelKey]
+	d := &daemons{ds: ds, hash: hash, now: now}
+	byName := map[string]*daemonNode{}
+	for _, node := range nodes {
+		n := &daemonNode{name: node.Name}
+		n.run, n.stay = nodeShouldRun(ds, node)
+		d.nodes, byName[n.name] = append(d.nodes, n), n
+	}
+	// The Pods of a node have its name, or "" if they are not bound: these may never run.
+	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int {
+		return cmp.Or(
+			cmp.Compare(b.Spec.NodeName, a.Spec.NodeName),
+			a.CreationTimestamp.Compare(b.CreationTimestamp.Time))
+	})
+	for _, pod := range pods {
+		target := targetNode(pod)
+		switch n := byName[target]; {
+		case isEnding(pod) && isPodTerminal(pod): // it is over
+		case n != nil:
+			n.pods = append(n.pods, pod)
+		case pod.Spec.NodeName == "" && target != "" && !isEnding(pod):
+			d.lost = append(d.lost, pod)
+		}
+	}
+	return d
 }
 
 // daemonPlan is the decision.
@@ -55,17 +87,13 @@ func (d *daemons) decide() (plan daemonPlan) {
 // manage brings each node the one Pod that it is to have. During a surge, it may have an
 // old one and a fresh one.
 func (d *daemons) manage(plan *daemonPlan) {
-	for _, pod := range d.lost {
-		if !isEnding(pod) { // the scheduler will never find its node
-			plan.remove = append(plan.remove, pod)
-		}
-	}
+	plan.remove = append(plan.remove, d.lost...) // they would be pending forever
 	surge, _ := d.fences(1)
 	for _, n := range d.nodes {
 		var live []*corev1.Pod
 		ending, waiting := false, false
 		for _, pod := range n.pods {
-			left := failedPodPause - d.now.Sub(pod.CreationTimestamp.Time)
+			pause := failedPodPause - d.now.Sub(pod.CreationTimestamp.Time)
 			switch {
 			case isEnding(pod):
 				ending = true
@@ -73,44 +101,40 @@ func (d *daemons) manage(plan *daemonPlan) {
 				live = append(live, pod)
 				_, left := podAvailable(pod, d.ds.Spec.MinReadySeconds, d.now)
 				plan.next = soonest(plan.next, left)
-			case n.stay && d.isFresh(pod) && left > 0:
-				waiting, plan.next = true, soonest(plan.next, left)
+			case n.stay && d.isFresh(pod) && pause > 0:
+				waiting, plan.next = true, soonest(plan.next, pause)
 			default:
-				ending = true
 				plan.remove = append(plan.remove, pod)
 			}
 		}
 		switch {
-		case len(live) == 0 && n.run && !waiting && (!ending || surge > 0):
-			plan.create = append(plan.create, n.name)
-		case len(live) > 1 && surge == 0:
-			plan.remove = append(plan.remove, live[1:]...)
-		case len(live) > 1:
+		case len(live) > 0 && surge > 0:
 			plan.remove = append(plan.remove, d.replaced(live)...)
+		case len(live) > 0:
+			plan.remove = append(plan.remove, live[1:]...)
+		case n.run && !waiting && (!ending || surge > 0):
+			plan.create = append(plan.create, n.name)
 		}
 	}
 }
 
-// replaced returns the Pods of a node that a surge can do without: all but the oldest of
+// replaced returns the Pods of a node that a surge can do without: all but the first of
 // each kind, and the old one if it does not serve, or if the fresh one does.
-func (d *daemons) replaced(live []*corev1.Pod) (remove []*corev1.Pod) {
-	fresh, old := d.oldest(live)
-	for _, pod := range live {
-		if pod != fresh && pod != old {
-			remove = append(remove, pod)
-		}
-	}
+func (d *daemons) replaced(live []*corev1.Pod) []*corev1.Pod {
+	fresh, old := d.first(live)
 	if fresh != nil && old != nil {
 		if _, ready := podReady(old); !ready || d.available(fresh) {
-			remove = append(remove, old)
+			old = nil
 		}
 	}
-	return remove
+	return slices.DeleteFunc(slices.Clone(live), func(pod *corev1.Pod) bool {
+		return pod == fresh || pod == old
+	})
 }
 
-// oldest returns the oldest Pod that has the DaemonSet's template, and the oldest that
-// has another one, leaving out Pods that are ending.
-func (d *daemons) oldest(pods []*corev1.Pod) (fresh, old *corev1.Pod) {
+// first returns the first Pod that has the DaemonSet's template, and the first that has
+// another one, leaving out Pods that are ending.
+func (d *daemons) first(pods []*corev1.Pod) (fresh, old *corev1.Pod) {
 	for _, pod := range pods {
 		switch {
 		case isEnding(pod):
@@ -124,7 +148,7 @@ func (d *daemons) oldest(pods []*corev1.Pod) (fresh, old *corev1.Pod) {
 }
 
 func (d *daemons) isFresh(pod *corev1.Pod) bool {
-	return pod.Labels[appsv1.ControllerRevisionHashLabelKey] == d.hash
+	return podRevision(pod) == d.hash
 }
 
 func (d *daemons) available(pod *corev1.Pod) bool {
@@ -145,56 +169,44 @@ func (d *daemons) fences(nodes int) (surge, unavailable int) {
 	return surge, unavailable
 }
 
-// roll replaces Pods of old templates, as many at a time as the fences allow. A Pod that
-// does not serve is replaced at any time: nothing is lost. Where there may be no fresh
-// Pod, the old one stays.
+// roll replaces Pods of old templates, as many at a time as the fences allow: with a
+// surge, by a fresh Pod beside the old one; without, by deleting the old one. Until that
+// has ended, its node has none that serves, although it may still be ready.
+//
+// An old Pod that does not serve is replaced at any time: nothing is lost.
 func (d *daemons) roll(plan *daemonPlan) {
-	wanted := slices.DeleteFunc(slices.Clone(d.nodes), func(n *daemonNode) bool {
-		return !n.run
-	})
-	if surge, unavailable := d.fences(len(wanted)); surge > 0 {
-		d.surge(plan, wanted, surge)
-	} else if unavailable > 0 {
-		d.replace(plan, wanted, unavailable)
-	}
-}
-
-// replace deletes old Pods: once one has ended, its node gets a fresh one. A node whose
-// Pod is ending has none that serves, although that Pod may still be ready.
-func (d *daemons) replace(plan *daemonPlan, nodes []*daemonNode, unavailable int) {
-	var serving []*corev1.Pod
-	for _, n := range nodes {
-		fresh, old := d.oldest(n.pods)
-		switch {
-		case fresh == nil && d.available(old):
-			serving = append(serving, old)
-			continue
-		case fresh == nil && old != nil:
-			plan.remove = append(plan.remove, old)
-		case old == nil && d.available(fresh):
+	wanted, surged, missing := 0, 0, 0
+	var broken, serving []*corev1.Pod // of old templates
+	for _, n := range d.nodes {
+		if !n.run { // it can get no fresh Pod, so the old one stays
 			continue
 		}
-		unavailable--
-	}
-	plan.remove = append(plan.remove, atMost(serving, unavailable)...)
-}
-
-// surge gives nodes a fresh Pod beside the old one, which goes when the fresh one serves.
-func (d *daemons) surge(plan *daemonPlan, nodes []*daemonNode, surge int) {
-	var serving []string
-	for _, n := range nodes {
-		fresh, old := d.oldest(n.pods)
+		wanted++
+		fresh, old := d.first(n.pods)
 		switch {
-		case old == nil:
-		case fresh != nil:
-			surge--
+		case fresh != nil && old != nil: // the old one goes when the fresh one serves
+			surged++
+		case d.available(fresh): // done
 		case d.available(old):
-			serving = append(serving, n.name)
+			serving = append(serving, old)
 		default:
-			plan.create = append(plan.create, n.name)
+			missing++
+			if old != nil {
+				broken = append(broken, old)
+			}
 		}
 	}
-	plan.create = append(plan.create, atMost(serving, surge)...)
+	surge, unavailable := d.fences(wanted) // the API server wants one of them to be 0
+	room := max(surge-surged, unavailable-missing)
+	replace := slices.Concat(broken, atMost(serving, room))
+	switch {
+	case surge > 0:
+		for _, old := range replace {
+			plan.create = append(plan.create, targetNode(old))
+		}
+	case unavailable > 0:
+		plan.remove = replace
+	}
 }
 
 // atMost returns the first n, or all if there are not so many.
@@ -224,7 +236,7 @@ func soonest(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-// status counts nodes. If a node has two Pods, the oldest one counts.
+// status counts nodes. If a node has two Pods, the first one counts.
 func (d *daemons) status() (status appsv1.DaemonSetStatus) {
 	status.ObservedGeneration = d.ds.Generation
 	for _, n := range d.nodes {
@@ -313,13 +325,6 @@ func enqueueAdopters(
 	})
 }
 
-// placementChanged is true if the change of a node may concern where Pods have to be. A
-// node reports its condition every few minutes, and that does not.
-func placementChanged(change Change) bool {
-	return isWhole(change) || LabelsChanged(change) || !equality.Semantic.DeepEqual(
-		change.Old.(*corev1.Node).Spec.Taints, change.New.(*corev1.Node).Spec.Taints)
-}
-
 // Reconcile brings the Pods of one DaemonSet closer to one for each node.
 func (c *DaemonSets) Reconcile(ctx context.Context, req Request) (Result, error) {
 	ds, err := Get[*appsv1.DaemonSet](ctx, c.Client, req)
@@ -332,10 +337,14 @@ func (c *DaemonSets) Reconcile(ctx context.Context, req Request) (Result, error)
 	if err != nil {
 		return Result{}, err
 	}
-	d, err := c.observe(ctx, ds, revisions.update)
-	if err != nil {
+	selector, _ := metav1.LabelSelectorAsSelector(ds.Spec.Selector) // syncHistory has
+	nodes, err1 := List[*corev1.Node](ctx, c.Client, Selection{})
+	pods, err2 := List[*corev1.Pod](ctx, c.Client, Selection{Namespace: ds.Namespace})
+	pods, err3 := Claim(ctx, c.Client, ds, selector, pods)
+	if err := errors.Join(err1, err2, err3); err != nil {
 		return Result{}, err
 	}
+	d := newDaemons(ds, revisions.update, nodes, pods, time.Now())
 	plan := d.decide()
 	failure := c.carryOut(ctx, d, plan)
 	status := d.status()
@@ -345,61 +354,19 @@ func (c *DaemonSets) Reconcile(ctx context.Context, req Request) (Result, error)
 		err := c.Client.UpdateStatus(ctx, ds)
 		failure = errors.Join(failure, IgnoreNotFound(err)) // deleted a moment ago
 	}
-	err = revisions.truncate(ctx, c.Client, ds.Spec.RevisionHistoryLimit, d.runs)
+	err = truncateHistory(
+		ctx, c.Client, revisions.old, pods, ds.Spec.RevisionHistoryLimit)
 	return Result{RequeueAfter: plan.next}, errors.Join(failure, err)
-}
-
-// observe claims the Pods of the DaemonSet, and finds their nodes.
-func (c *DaemonSets) observe(
-	ctx context.Context, ds *appsv1.DaemonSet, update *appsv1.ControllerRevision,
-) (*daemons, error) {
-	selector, _ := metav1.LabelSelectorAsSelector(ds.Spec.Selector) // syncHistory has
-	nodes, err1 := List[*corev1.Node](ctx, c.Client, Selection{})
-	pods, err2 := List[*corev1.Pod](ctx, c.Client, Selection{Namespace: ds.Namespace})
-	pods, err3 := Claim(ctx, c.Client, ds, selector, pods)
-	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int {
-		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
-	})
-	hash := update.Labels[appsv1.ControllerRevisionHashLabelKey]
-	d := &daemons{ds: ds, hash: hash, now: time.Now()}
-	byName := map[string]*daemonNode{}
-	for _, node := range nodes {
-		n := &daemonNode{name: node.Name}
-		n.run, n.stay = nodeShouldRun(ds, node)
-		d.nodes, byName[n.name] = append(d.nodes, n), n
-	}
-	for _, pod := range pods {
-		n := byName[targetNode(pod)]
-		switch {
-		case n != nil && !(isEnding(pod) && isPodTerminal(pod)): // otherwise it is over
-			n.pods = append(n.pods, pod)
-		case n == nil && pod.Spec.NodeName == "" && targetNode(pod) != "":
-			d.lost = append(d.lost, pod)
-		}
-	}
-	return d, errors.Join(err1, err2, err3)
 }
 
 // carryOut creates and deletes Pods. One failure does not stop the deletions: the Pods in
 // question may be what is in the way.
 func (c *DaemonSets) carryOut(ctx context.Context, d *daemons, plan daemonPlan) error {
 	burst := cmp.Or(c.Burst, 250)
-	create, remove := atMost(plan.create, burst), atMost(plan.remove, burst)
+	create := atMost(plan.create, burst)
 	return errors.Join(
 		slowStartBatch(len(create), func(i int) error {
 			return c.Client.Create(ctx, daemonPod(d.ds, d.hash, create[i]))
 		}),
-		inParallel(len(remove), func(i int) error {
-			return deletePod(ctx, c.Client, remove[i])
-		}))
-}
-
-// runs returns true if a Pod has the template of the revision.
-func (d *daemons) runs(rev *appsv1.ControllerRevision) bool {
-	hash := rev.Labels[appsv1.ControllerRevisionHashLabelKey]
-	return slices.ContainsFunc(d.nodes, func(n *daemonNode) bool {
-		return slices.ContainsFunc(n.pods, func(pod *corev1.Pod) bool {
-			return pod.Labels[appsv1.ControllerRevisionHashLabelKey] == hash
-		})
-	})
+		deletePods(ctx, c.Client, atMost(plan.remove, burst)))
 }

@@ -25,8 +25,6 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-const revisionLabel = appsv1.ControllerRevisionHashLabelKey
-
 // inDaemons runs a test in a world with the DaemonSet controller, a kubelet, a scheduler, and these
 // nodes. A Pod is bound at once if its affinity names a node that exists, and ready after a second
 // unless its image begins with "bad". It ends 5 seconds after its deletion.
@@ -45,80 +43,14 @@ func inDaemons(t *testing.T, nodes []string, test func(w *rolloutWorld)) {
 	})
 }
 
-// schedule binds a new Pod.
-func (w *rolloutWorld) schedule(change mini.Change) {
-	pod := change.Object().(*corev1.Pod)
-	name := wantedNode(pod)
-	if change.Old != nil || pod.Spec.NodeName != "" || name == "" {
-		return
-	}
-	if _, err := w.Other.CoreV1().Nodes().Get(w.ctx, name, metav1.GetOptions{}); err != nil {
-		return
-	}
-	err := w.Other.CoreV1().Pods(pod.Namespace).Bind(w.ctx, &corev1.Binding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
-		Target:     corev1.ObjectReference{Kind: "Node", Name: name},
-	}, metav1.CreateOptions{})
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) && w.ctx.Err() == nil {
-		w.Errorf("scheduler: %v", err)
-	}
-}
-
-// wantedNode is the only node that the Pod's affinity allows.
-func wantedNode(pod *corev1.Pod) string {
-	affinity := pod.Spec.Affinity
-	if affinity == nil || affinity.NodeAffinity == nil {
-		return ""
-	}
-	required := affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
-	if required == nil || len(required.NodeSelectorTerms) != 1 || len(required.NodeSelectorTerms[0].MatchFields) != 1 {
-		return ""
-	}
-	return required.NodeSelectorTerms[0].MatchFields[0].Values[0]
-}
-
-func (w *world) addNode(name string, changes ...func(*corev1.Node)) {
-	w.Helper()
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	for _, change := range changes {
-		change(node)
-	}
-	_, err := w.Other.CoreV1().Nodes().Create(w.ctx, node, metav1.CreateOptions{})
-	require.NoError(w, err)
-}
-
-func (w *world) changeNode(name string, changes ...func(*corev1.Node)) {
-	w.Helper()
-	node, err := w.Other.CoreV1().Nodes().Get(w.ctx, name, metav1.GetOptions{})
-	require.NoError(w, err)
-	for _, change := range changes {
-		change(node)
-	}
-	_, err = w.Other.CoreV1().Nodes().Update(w.ctx, node, metav1.UpdateOptions{})
-	require.NoError(w, err)
-}
-
-func label(key, value string) func(*corev1.Node) {
-	return func(node *corev1.Node) { metav1.SetMetaDataLabel(&node.ObjectMeta, key, value) }
-}
-
-func taint(key string, effect corev1.TaintEffect) func(*corev1.Node) {
-	return func(node *corev1.Node) {
-		node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: key, Value: "yes", Effect: effect})
-	}
-}
-
-func noTaints(node *corev1.Node) { node.Spec.Taints = nil }
-
 // daemonSet returns one with an image, which a test changes like that of a Deployment.
 func daemonSet(changes ...func(*appsv1.DaemonSet)) *appsv1.DaemonSet {
-	labels := map[string]string{"app": "web"}
 	ds := &appsv1.DaemonSet{
 		ObjectMeta: metav1.ObjectMeta{Namespace: web.Namespace, Name: web.Name},
 		Spec: appsv1.DaemonSetSpec{
-			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Selector: &metav1.LabelSelector{MatchLabels: appWeb},
 			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: maps.Clone(labels)},
+				ObjectMeta: metav1.ObjectMeta{Labels: maps.Clone(appWeb)},
 				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "v1"}}},
 			},
 		},
@@ -144,6 +76,12 @@ func daemonFences(surge, unavailable string) func(*appsv1.DaemonSet) {
 	}
 }
 
+var withAndWithoutSurge = []func(*appsv1.DaemonSet){daemonFences("1", "0"), daemonFences("0", "1")}
+
+func daemonOnDelete(ds *appsv1.DaemonSet) {
+	ds.Spec.UpdateStrategy.Type = appsv1.OnDeleteDaemonSetStrategyType
+}
+
 func inPodSpec(change func(*corev1.PodSpec)) func(*appsv1.DaemonSet) {
 	return func(ds *appsv1.DaemonSet) { change(&ds.Spec.Template.Spec) }
 }
@@ -151,48 +89,25 @@ func inPodSpec(change func(*corev1.PodSpec)) func(*appsv1.DaemonSet) {
 // addDaemons creates the DaemonSet, and waits until its Pods are ready.
 func (w *world) addDaemons(ds *appsv1.DaemonSet) {
 	w.Helper()
-	synctest.Wait() // the controller has seen what was there before
-	_, err := w.Other.AppsV1().DaemonSets(ds.Namespace).Create(w.ctx, ds, metav1.CreateOptions{})
-	require.NoError(w, err)
-	time.Sleep(20 * time.Second)
-	synctest.Wait()
+	addSet(w, w.Other.AppsV1().DaemonSets("default"), ds)
 }
 
 func (w *world) daemons() *appsv1.DaemonSet {
 	w.Helper()
-	synctest.Wait()
-	ds, err := w.Other.AppsV1().DaemonSets(web.Namespace).Get(w.ctx, web.Name, metav1.GetOptions{})
-	require.NoError(w, err)
-	return ds
+	return getSet(w, w.Other.AppsV1().DaemonSets("default"))
 }
 
-// changeDaemons changes the DaemonSet, as a user does with kubectl.
 func (w *world) changeDaemons(changes ...func(*appsv1.DaemonSet)) {
 	w.Helper()
-	ds := w.daemons()
-	for _, change := range changes {
-		change(ds)
-	}
-	_, err := w.Other.AppsV1().DaemonSets(web.Namespace).Update(w.ctx, ds, metav1.UpdateOptions{})
+	changeSet(w, w.Other.AppsV1().DaemonSets("default"), changes...)
+}
+
+// sync reconciles once, where no controller runs.
+func (w *world) sync(sets *mini.DaemonSets) {
+	w.Helper()
+	_, err := sets.Reconcile(w.ctx, web)
 	require.NoError(w, err)
 }
-
-// onNodes returns the images of the Pods that are not ending, by their node.
-func (w *world) onNodes() map[string]string {
-	w.Helper()
-	all := map[string]string{}
-	for _, pod := range w.live() {
-		node := pod.Spec.NodeName
-		if node == "" {
-			node = wantedNode(pod) + " (unbound)"
-		}
-		all[node] = strings.TrimPrefix(all[node]+" "+pod.Spec.Containers[0].Image, " ")
-	}
-	return all
-}
-
-// live is what pods of a world returns: rolloutWorld has a field of this name.
-func (w *world) live() []*corev1.Pod { return w.pods() }
 
 // failPod is what the kubelet does with a Pod that it refuses or evicts.
 func (w *world) failPod(pod *corev1.Pod) {
@@ -217,29 +132,6 @@ func TestEachNodeGetsOnePodEvenIfItComesLater(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		require.Equal(w, map[string]string{"a": "v1", "b": "v1", "c": "v1"}, w.onNodes())
 	})
-}
-
-func terms(all ...corev1.NodeSelectorTerm) func(*corev1.PodSpec) {
-	return func(spec *corev1.PodSpec) {
-		spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
-			RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: all},
-			PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{
-				Weight: 1, Preference: corev1.NodeSelectorTerm{MatchExpressions: require1("disk", "In", "ssd")},
-			}},
-		}}
-	}
-}
-
-func require1(key, operator string, values ...string) []corev1.NodeSelectorRequirement {
-	return []corev1.NodeSelectorRequirement{{Key: key, Operator: corev1.NodeSelectorOperator(operator), Values: values}}
-}
-
-func expression(key, operator string, values ...string) corev1.NodeSelectorTerm {
-	return corev1.NodeSelectorTerm{MatchExpressions: require1(key, operator, values...)}
-}
-
-func byNodeName(operator string, names ...string) corev1.NodeSelectorTerm {
-	return corev1.NodeSelectorTerm{MatchFields: require1("metadata.name", operator, names...)}
 }
 
 // A Pod on a node that it does not fit waits for the scheduler forever, or runs where it must not.
@@ -292,8 +184,7 @@ func TestTheSchedulerBindsThePodToTheOneNodeThatItIsFor(t *testing.T) {
 		sets := &mini.DaemonSets{Client: w.cached()}
 		w.addDaemons(daemonSet(inPodSpec(terms(expression("disk", "Exists")))))
 		for range 3 {
-			_, err := sets.Reconcile(w.ctx, web)
-			require.NoError(w, err)
+			w.sync(sets)
 		}
 		pods := w.live()
 		require.Len(w, pods, 1, "a Pod that is not bound yet is that of its node, too")
@@ -319,17 +210,14 @@ func TestTaintsKeepPodsAwayAndOnlySomeTakeThemAway(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.Equal(w, map[string]string{"a": "v1", "b": "v1", "d": "v1", "e": "v1"}, w.onNodes())
 		require.EqualValues(w, 3, w.daemons().Status.DesiredNumberScheduled, "a node with a Pod that may only stay is none of them")
+		require.EqualValues(w, 3, w.daemons().Status.CurrentNumberScheduled)
 		require.EqualValues(w, 1, w.daemons().Status.NumberMisscheduled)
 
 		w.changeDaemons(daemonImage("v2"))
 		time.Sleep(time.Minute)
 		require.Equal(w, map[string]string{"a": "v1", "b": "v2", "d": "v2", "e": "v2"}, w.onNodes(),
 			"a gets no new Pod, so a rollout would leave it without one")
-		for _, pod := range w.live() {
-			if pod.Spec.NodeName == "a" {
-				w.failPod(pod)
-			}
-		}
+		w.failPod(w.podOn("a"))
 		time.Sleep(time.Minute)
 		require.Equal(w, map[string]string{"b": "v2", "d": "v2", "e": "v2"}, w.onNodes())
 		w.changeNode("a", noTaints)
@@ -400,11 +288,13 @@ func TestADaemonRolloutKeepsToItsFences(t *testing.T) {
 		surge, unavailable string
 		most, fewest       int
 	}{
-		{"0", "1", 4, 3}, {"0", "2", 4, 2}, {"0", "30%", 4, 2}, {"0", "100%", 4, 0}, {"0", "9", 4, 0},
+		{"0", "1", 4, 3}, {"0", "2", 4, 2}, {"0", "25%", 4, 3}, {"0", "30%", 4, 2}, {"0", "100%", 4, 0}, {"0", "9", 4, 0},
 		{"1", "0", 5, 4}, {"30%", "0", 6, 4}, {"100%", "0", 8, 4},
 	} {
 		name := fmt.Sprintf("surge %s, unavailable %s", c.surge, c.unavailable)
 		inDaemons(t, nodes, func(w *rolloutWorld) {
+			w.addNode("x", taint("theirs", corev1.TaintEffectNoSchedule))
+			w.addNode("y", taint("theirs", corev1.TaintEffectNoSchedule))
 			w.addDaemons(daemonSet(daemonFences(c.surge, c.unavailable)))
 			w.watch()
 			w.changeDaemons(daemonImage("v2"))
@@ -416,9 +306,32 @@ func TestADaemonRolloutKeepsToItsFences(t *testing.T) {
 	}
 }
 
+// The rollout takes one Pod away, a user or a drain another one, and together they are one too many.
+func TestADaemonThatIsEndingIsOneOfThoseThatMayBeMissing(t *testing.T) {
+	inDaemons(t, []string{"a", "b", "c"}, func(w *rolloutWorld) {
+		w.addDaemons(daemonSet(daemonFences("0", "1")))
+		w.watch()
+		w.deletePod(w.podOn("c"))
+		w.changeDaemons(daemonImage("v2"))
+		_, fewest := w.counted(time.Minute)
+		require.Equal(w, 2, fewest, "a Pod that is ending is ready for a while")
+		require.Equal(w, map[string]string{"a": "v2", "b": "v2", "c": "v2"}, w.onNodes())
+	})
+}
+
+// A surge is for those that cannot do without their agent for five seconds.
+func TestASurgeDoesNotWaitUntilADaemonHasEnded(t *testing.T) {
+	inDaemons(t, []string{"a"}, func(w *rolloutWorld) {
+		w.addDaemons(daemonSet(daemonFences("1", "0")))
+		w.deletePod(w.podOn("a"))
+		time.Sleep(2 * time.Second)
+		require.Equal(w, map[string]int{"v1": 1}, w.ready())
+	})
+}
+
 // The user has five minutes to see a bad release, and not the time that a container takes to start.
 func TestADaemonRolloutWaitsUntilFreshPodsHaveBeenReadyForLongEnough(t *testing.T) {
-	for _, fences := range []func(*appsv1.DaemonSet){daemonFences("0", "1"), daemonFences("1", "0")} {
+	for _, fences := range withAndWithoutSurge {
 		inDaemons(t, []string{"a", "b"}, func(w *rolloutWorld) {
 			w.addDaemons(daemonSet(fences, func(ds *appsv1.DaemonSet) { ds.Spec.MinReadySeconds = 300 }))
 			time.Sleep(301 * time.Second)
@@ -436,7 +349,7 @@ func TestADaemonRolloutWaitsUntilFreshPodsHaveBeenReadyForLongEnough(t *testing.
 
 // A bad image must not reach more nodes than the fences allow, and has to go when it is taken back.
 func TestABadImageStopsTheDaemonRolloutUntilTheUserTakesItBack(t *testing.T) {
-	for _, fences := range []func(*appsv1.DaemonSet){daemonFences("0", "1"), daemonFences("1", "0")} {
+	for _, fences := range withAndWithoutSurge {
 		inDaemons(t, []string{"a", "b", "c"}, func(w *rolloutWorld) {
 			w.addDaemons(daemonSet(fences))
 			w.watch()
@@ -453,7 +366,7 @@ func TestABadImageStopsTheDaemonRolloutUntilTheUserTakesItBack(t *testing.T) {
 
 // A rollout that waited for broken Pods would never mend them.
 func TestOldDaemonsThatDoNotServeAreReplacedAtOnce(t *testing.T) {
-	for _, fences := range []func(*appsv1.DaemonSet){daemonFences("0", "1"), daemonFences("1", "0")} {
+	for _, fences := range withAndWithoutSurge {
 		inDaemons(t, []string{"a", "b", "c"}, func(w *rolloutWorld) {
 			w.addDaemons(daemonSet(fences, daemonImage("bad")))
 			w.changeDaemons(daemonImage("v2"))
@@ -463,23 +376,49 @@ func TestOldDaemonsThatDoNotServeAreReplacedAtOnce(t *testing.T) {
 	}
 }
 
-// Without a surge, the first Pod has the ports of the node. With one, the user pays for two for a while only.
-func TestOneNodeKeepsOnePod(t *testing.T) {
-	for _, fences := range []func(*appsv1.DaemonSet){daemonFences("0", "1"), daemonFences("1", "0")} {
-		inDaemons(t, []string{"a"}, func(w *rolloutWorld) {
-			w.addDaemons(daemonSet(fences))
-			first := w.live()[0]
-			for i := range 2 { // two orphans that the selector matches: with the template's hash and without
-				other := &corev1.Pod{Spec: *first.Spec.DeepCopy()}
-				other.Name, other.Labels = fmt.Sprint("other-", i), maps.Clone(first.Labels)
-				if i == 0 {
-					delete(other.Labels, revisionLabel)
+// Two on a node fight for its ports, and none is worse. A surge has two of them for a while, to lose nothing.
+func TestOfSeveralDaemonsForANodeTheRightOnesStay(t *testing.T) {
+	const oldReady, oldBroken, freshReady, freshBroken, freshUnbound = "old ready", "old", "fresh ready", "fresh", "fresh unbound"
+	for _, c := range []struct {
+		surge, unavailable string
+		pods               []string // oldest first
+		stay               []int
+	}{
+		{"0", "1", []string{freshReady, oldReady, freshReady}, []int{0}},
+		{"0", "1", []string{oldReady, freshBroken}, []int{0}},
+		{"0", "1", []string{freshUnbound, freshReady}, []int{1}}, // one that waits for the scheduler may wait forever
+		{"1", "0", []string{oldReady, freshBroken}, []int{0, 1}},
+		{"1", "0", []string{oldReady, freshReady}, []int{1}},
+		{"1", "0", []string{oldBroken, freshBroken}, []int{1}},
+		{"1", "0", []string{freshBroken, oldReady, freshReady, oldReady}, []int{0, 1}},
+	} {
+		inMemory(t, func(w *world) {
+			sets := &mini.DaemonSets{Client: w.cached()}
+			w.addDaemons(daemonSet(daemonFences(c.surge, c.unavailable)))
+			w.sync(sets)
+			hash := w.controllerRevisions()[0].Labels[revisionLabel]
+			w.addNode("a")
+			for i, looks := range c.pods {
+				labels, spec := maps.Clone(appWeb), daemonSet(inPodSpec(terms(byNodeName("In", "a")))).Spec.Template.Spec
+				if strings.HasPrefix(looks, "fresh") {
+					labels[revisionLabel] = hash
 				}
-				_, err := w.Other.CoreV1().Pods("default").Create(w.ctx, other, metav1.CreateOptions{})
-				require.NoError(w, err)
+				if looks != freshUnbound {
+					spec.NodeName = "a"
+				}
+				w.stray(fmt.Sprint(i), labels, spec)
+				if strings.HasSuffix(looks, "ready") {
+					w.ready(w.live()[i])
+				}
+				time.Sleep(time.Second)
 			}
-			time.Sleep(time.Minute)
-			require.Equal(w, []string{first.Name}, names(w.live()), "the oldest one that has the template stays")
+			synctest.Wait()
+			w.sync(sets)
+			var stay []string
+			for _, i := range c.stay {
+				stay = append(stay, fmt.Sprint(i))
+			}
+			require.Equal(w, stay, names(w.live()), "surge %s: %v", c.surge, c.pods)
 		})
 	}
 }
@@ -487,15 +426,14 @@ func TestOneNodeKeepsOnePod(t *testing.T) {
 // The user wants to say when each node is updated.
 func TestOnDeleteLeavesOldDaemonsUntilTheUserDeletesThem(t *testing.T) {
 	inDaemons(t, []string{"a", "b"}, func(w *rolloutWorld) {
-		w.addDaemons(daemonSet(func(ds *appsv1.DaemonSet) {
-			ds.Spec.UpdateStrategy.Type = appsv1.OnDeleteDaemonSetStrategyType
-		}))
+		w.addDaemons(daemonSet(daemonOnDelete))
 		w.changeDaemons(daemonImage("v2"))
+		w.changePodStatus(w.podOn("b"), func(pod *corev1.Pod) { pod.Status.Conditions[0].Status = corev1.ConditionFalse })
 		time.Sleep(time.Hour)
-		require.Equal(w, map[string]string{"a": "v1", "b": "v1"}, w.onNodes())
-		w.deletePod(w.live()[0])
+		require.Equal(w, map[string]string{"a": "v1", "b": "v1"}, w.onNodes(), "even one that is broken stays")
+		w.deletePod(w.podOn("a"))
 		time.Sleep(time.Minute)
-		require.Equal(w, map[string]int{"v1": 1, "v2": 1}, w.ready())
+		require.Equal(w, map[string]string{"a": "v2", "b": "v1"}, w.onNodes())
 		require.EqualValues(w, 1, w.daemons().Status.UpdatedNumberScheduled)
 	})
 }
@@ -509,9 +447,9 @@ var toBindings = fakeapi.Match{Verb: "create", Resource: "pods", Subresource: "b
 
 // An evicted agent is needed again now. One that the kubelet refuses would be refused a thousand times a minute.
 func TestAFailedDaemonIsReplacedAndOneThatFailsAtOnceIsGivenTime(t *testing.T) {
-	for _, fences := range []func(*appsv1.DaemonSet){daemonFences("0", "1"), daemonFences("1", "0")} {
+	for _, strategy := range slices.Concat(withAndWithoutSurge, []func(*appsv1.DaemonSet){daemonOnDelete}) {
 		inDaemons(t, []string{"a"}, func(w *rolloutWorld) {
-			w.addDaemons(daemonSet(fences, daemonImage("bad")))
+			w.addDaemons(daemonSet(strategy, daemonImage("bad")))
 			time.Sleep(time.Minute)
 			w.Server.ForgetRequests()
 			w.failPod(w.live()[0])
@@ -525,7 +463,11 @@ func TestAFailedDaemonIsReplacedAndOneThatFailsAtOnceIsGivenTime(t *testing.T) {
 			}
 			require.LessOrEqual(w, w.created(), 4, "the kubelet and the controller fight")
 			require.GreaterOrEqual(w, w.created(), 3, "in a minute, the node may have got room")
-			w.failPod(w.live()[0])
+			time.Sleep(time.Minute)
+			for range 2 { // the second one is new, and would wait
+				w.failPod(w.live()[0])
+				synctest.Wait()
+			}
 			w.changeDaemons(daemonImage("v2"))
 			time.Sleep(10 * time.Second)
 			require.Equal(w, map[string]int{"v2": 1}, w.ready(), "that the old template failed says nothing about the new one")
@@ -553,12 +495,7 @@ func TestAPodForANodeThatIsGoneGoes(t *testing.T) {
 		w.addNode("b")
 		sets := &mini.DaemonSets{Client: w.cached()}
 		w.addDaemons(daemonSet())
-		reconcile := func() {
-			synctest.Wait()
-			_, err := sets.Reconcile(w.ctx, web)
-			require.NoError(w, err)
-		}
-		reconcile()
+		w.sync(sets)
 		for _, pod := range w.live() {
 			if wantedNode(pod) == "b" {
 				w.bind(pod, "b")
@@ -567,8 +504,10 @@ func TestAPodForANodeThatIsGoneGoes(t *testing.T) {
 		for _, name := range []string{"a", "b"} {
 			require.NoError(w, w.Other.CoreV1().Nodes().Delete(w.ctx, name, metav1.DeleteOptions{}))
 		}
-		reconcile()
-		reconcile()
+		for range 2 {
+			synctest.Wait()
+			w.sync(sets)
+		}
 		require.Equal(w, map[string]string{"b": "v1"}, w.onNodes(), "a bound one is the Pod collector's: it may run on")
 		require.Zero(w, w.daemons().Status.DesiredNumberScheduled)
 	})
@@ -651,17 +590,14 @@ func TestOneReconcileCreatesNoMoreDaemonsThanTheBurst(t *testing.T) {
 		sets := &mini.DaemonSets{Client: w.cached()}
 		w.addDaemons(daemonSet())
 		w.Server.ForgetRequests()
-		_, err := sets.Reconcile(w.ctx, web)
-		require.NoError(w, err)
+		w.sync(sets)
 		require.Equal(w, 250, w.requestsTo("create", "pods"), "250 is the original's number")
-		_, err = sets.Reconcile(w.ctx, web)
-		require.NoError(w, err)
+		w.sync(sets)
 		require.Len(w, w.onNodes(), 260, "each node has one, and no node is taken twice")
 		sets.Burst = 7
 		w.changeDaemons(inPodSpec(func(spec *corev1.PodSpec) { spec.NodeName = "node-0" }))
 		synctest.Wait()
-		_, err = sets.Reconcile(w.ctx, web)
-		require.NoError(w, err)
+		w.sync(sets)
 		require.Len(w, w.live(), 253)
 	})
 }
@@ -677,13 +613,10 @@ func TestEachFailureOfADaemonSetIsReported(t *testing.T) {
 		inDaemons(t, []string{"a", "b", "c", "d"}, func(w *rolloutWorld) {
 			// What is left when a user deletes a DaemonSet and keeps its Pods.
 			rev := &appsv1.ControllerRevision{Data: runtime.RawExtension{Raw: []byte(`{"spec":{}}`)}}
-			rev.Name, rev.Labels = "orphan", map[string]string{"app": "web"}
+			rev.Name, rev.Labels = "orphan", appWeb
 			_, err := w.Other.AppsV1().ControllerRevisions("default").Create(w.ctx, rev, metav1.CreateOptions{})
 			require.NoError(w, err)
-			stray := &corev1.Pod{Spec: daemonSet().Spec.Template.Spec}
-			stray.Name, stray.Labels = "stray", map[string]string{"app": "web"}
-			_, err = w.Other.CoreV1().Pods("default").Create(w.ctx, stray, metav1.CreateOptions{})
-			require.NoError(w, err)
+			w.stray("stray", appWeb, daemonSet().Spec.Template.Spec)
 			lift := w.Server.Inject(fakeapi.Fault{Match: match, Status: fakeapi.Forbidden()})
 			w.addDaemons(daemonSet(func(ds *appsv1.DaemonSet) { ds.Spec.RevisionHistoryLimit = new(int32(1)) }))
 			if match.Verb == "create" && match.Resource == "pods" {
@@ -727,43 +660,9 @@ func TestADaemonSetThatIsBeingDeletedIsLeftToTheGarbageCollector(t *testing.T) {
 // Without one of its watches, the controller would miss what it has to do, and no error said so.
 func TestTheDaemonSetControllerNeedsAllItsKinds(t *testing.T) {
 	inMemory(t, func(w *world) {
-		all := []runtime.Object{&appsv1.DaemonSet{}, &appsv1.ControllerRevision{}, &corev1.Pod{}, &corev1.Node{}}
-		_, err := mini.NewDaemonSetController(w.withKinds(all...))
-		require.NoError(w, err)
-		for i := range all {
-			_, err := mini.NewDaemonSetController(w.withKinds(slices.Delete(slices.Clone(all), i, i+1)...))
-			require.Error(w, err, "a kind is missing: %T", all[i])
-		}
+		w.needsAll(mini.NewDaemonSetController,
+			&appsv1.DaemonSet{}, &appsv1.ControllerRevision{}, &corev1.Pod{}, &corev1.Node{})
 	})
-}
-
-// revisions returns the numbers of the DaemonSet's or StatefulSet's revisions by their image.
-func (w *world) revisions() map[string]int64 {
-	w.Helper()
-	all := map[string]int64{}
-	for _, rev := range w.controllerRevisions() {
-		image := templateIn(w.T, rev).Spec.Containers[0].Image
-		require.NotContains(w, all, image, "two revisions have one template")
-		all[image] = rev.Revision
-	}
-	return all
-}
-
-func (w *world) controllerRevisions() []appsv1.ControllerRevision {
-	w.Helper()
-	synctest.Wait()
-	list, err := w.Other.AppsV1().ControllerRevisions("default").List(w.ctx, metav1.ListOptions{})
-	require.NoError(w, err)
-	return list.Items
-}
-
-func templateIn(t *testing.T, rev appsv1.ControllerRevision) corev1.PodTemplateSpec {
-	t.Helper()
-	var data struct {
-		Spec struct{ Template corev1.PodTemplateSpec }
-	}
-	require.NoError(t, json.Unmarshal(rev.Data.Raw, &data))
-	return data.Spec.Template
 }
 
 // kubectl rollout undo sends the data of a revision as a patch.
@@ -863,8 +762,7 @@ func TestARevisionWhoseAnswerWasLostIsFoundAgain(t *testing.T) {
 		})
 		_, err := sets.Reconcile(w.ctx, web)
 		require.Error(w, err)
-		_, err = sets.Reconcile(w.ctx, web)
-		require.NoError(w, err)
+		w.sync(sets)
 		require.Len(w, w.controllerRevisions(), 1)
 		require.Equal(w, new(int32(0)), w.daemons().Status.CollisionCount, "it was no collision")
 	})
@@ -876,18 +774,16 @@ func TestARevisionOfTheSetsOwnWithAnotherTemplateIsNotTakenForItsOwn(t *testing.
 		w.addNode("a")
 		sets := &mini.DaemonSets{Client: w.cached()}
 		w.addDaemons(daemonSet())
-		_, err := sets.Reconcile(w.ctx, web)
-		require.NoError(w, err)
+		w.sync(sets)
 		rev := w.controllerRevisions()[0]
 		revisions := w.Other.AppsV1().ControllerRevisions("default")
 		require.NoError(w, revisions.Delete(w.ctx, rev.Name, metav1.DeleteOptions{}))
 		rev.UID, rev.ResourceVersion = "", ""
 		rev.Data.Raw = []byte(strings.Replace(string(rev.Data.Raw), `"image":"v1"`, `"image":"v0"`, 1))
-		_, err = revisions.Create(w.ctx, &rev, metav1.CreateOptions{})
+		_, err := revisions.Create(w.ctx, &rev, metav1.CreateOptions{})
 		require.NoError(w, err)
 		synctest.Wait()
-		_, err = sets.Reconcile(w.ctx, web)
-		require.NoError(w, err)
+		w.sync(sets)
 		require.Equal(w, map[string]int64{"v0": 1, "v1": 2}, w.revisions())
 		require.Equal(w, new(int32(1)), w.daemons().Status.CollisionCount)
 	})
@@ -928,12 +824,11 @@ func TestAPodThatAnotherProcessHasDeletedIsNoFailure(t *testing.T) {
 			w.addNode("a")
 			sets := &mini.DaemonSets{Client: w.cached()}
 			w.addDaemons(daemonSet())
-			_, err := sets.Reconcile(w.ctx, web)
-			require.NoError(w, err)
+			w.sync(sets)
 			w.changeNode("a", taint("full", corev1.TaintEffectNoExecute))
 			synctest.Wait()
 			w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "delete", Resource: "pods"}, Status: status})
-			_, err = sets.Reconcile(w.ctx, web)
+			_, err := sets.Reconcile(w.ctx, web)
 			require.NoError(w, err, status.Reason)
 		})
 	}

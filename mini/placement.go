@@ -6,6 +6,7 @@ import (
 	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
@@ -74,10 +75,7 @@ func matchesNode(spec *corev1.PodSpec, node *corev1.Node) bool {
 	if !labels.SelectorFromSet(spec.NodeSelector).Matches(labels.Set(node.Labels)) {
 		return false
 	}
-	if spec.Affinity == nil || spec.Affinity.NodeAffinity == nil {
-		return true
-	}
-	required := spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	required := requiredAffinity(spec)
 	return required == nil || slices.ContainsFunc(required.NodeSelectorTerms,
 		func(term corev1.NodeSelectorTerm) bool {
 			if len(term.MatchExpressions)+len(term.MatchFields) == 0 {
@@ -98,6 +96,14 @@ func matchesNode(spec *corev1.PodSpec, node *corev1.Node) bool {
 		})
 }
 
+// requiredAffinity returns what the Pod demands of its node, or nil.
+func requiredAffinity(spec *corev1.PodSpec) *corev1.NodeSelector {
+	if spec.Affinity == nil || spec.Affinity.NodeAffinity == nil {
+		return nil
+	}
+	return spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+}
+
 var nodeOperators = map[corev1.NodeSelectorOperator]selection.Operator{
 	corev1.NodeSelectorOpIn: selection.In, corev1.NodeSelectorOpNotIn: selection.NotIn,
 	corev1.NodeSelectorOpExists:       selection.Exists,
@@ -109,6 +115,13 @@ var nodeOperators = map[corev1.NodeSelectorOperator]selection.Operator{
 func matchesLabels(r corev1.NodeSelectorRequirement, set labels.Set) bool {
 	requirement, err := labels.NewRequirement(r.Key, nodeOperators[r.Operator], r.Values)
 	return err == nil && requirement.Matches(set)
+}
+
+// placementChanged is true if the change of a node may concern where Pods have to be. A
+// node reports its condition every few minutes, and that does not.
+func placementChanged(change Change) bool {
+	return LabelsChanged(change) || !equality.Semantic.DeepEqual(
+		change.Old.(*corev1.Node).Spec.Taints, change.New.(*corev1.Node).Spec.Taints)
 }
 
 // daemonPod returns a new Pod for the node. The affinity leaves the scheduler one node to
@@ -137,12 +150,10 @@ func daemonPod(ds *appsv1.DaemonSet, hash, node string) *corev1.Pod {
 
 // targetNode returns the node that the Pod is on, or is made for; "" if it is for none.
 func targetNode(pod *corev1.Pod) string {
-	a := pod.Spec.Affinity
-	if pod.Spec.NodeName != "" || a == nil || a.NodeAffinity == nil ||
-		a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+	required := requiredAffinity(&pod.Spec)
+	if pod.Spec.NodeName != "" || required == nil {
 		return pod.Spec.NodeName
 	}
-	required := a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 	for _, term := range required.NodeSelectorTerms {
 		for _, r := range term.MatchFields {
 			if r.Operator == corev1.NodeSelectorOpIn && len(r.Values) == 1 {

@@ -79,10 +79,7 @@ func createRevision(
 	ctx context.Context, c *CachedClient, owner Object, template *corev1.PodTemplateSpec,
 	number int64, collisions *int32,
 ) (*appsv1.ControllerRevision, error) {
-	kind, err := c.Cluster.KindOf(owner)
-	if err != nil {
-		return nil, err
-	}
+	kind, _ := c.Cluster.KindOf(owner) // the client has read it, so it is known
 	for {
 		hash := ComputeHash(template, collisions)
 		rev := &appsv1.ControllerRevision{
@@ -140,13 +137,28 @@ func hasTemplate(rev *appsv1.ControllerRevision, template *corev1.PodTemplateSpe
 	return err == nil && EqualIgnoreHash(kept, template)
 }
 
-// truncate deletes the oldest revisions that are not in use, and keeps as many as the
-// user wants to be able to roll back to.
-func (h history) truncate(
-	ctx context.Context, c *CachedClient, limit *int32,
-	inUse func(*appsv1.ControllerRevision) bool,
+// podRevision says which template the Pod has: a DaemonSet labels its Pods with the hash
+// of a revision, and a StatefulSet with its name.
+func podRevision(pod *corev1.Pod) string {
+	return pod.Labels[appsv1.ControllerRevisionHashLabelKey]
+}
+
+// truncateHistory deletes the oldest of these revisions that no Pod has, and keeps as
+// many as the user wants to be able to roll back to.
+func truncateHistory(
+	ctx context.Context, c *CachedClient, old []*appsv1.ControllerRevision,
+	pods []*corev1.Pod, limit *int32,
 ) error {
-	unused := slices.DeleteFunc(slices.Clone(h.old), inUse)
+	used := map[string]bool{}
+	for _, pod := range pods {
+		used[podRevision(pod)] = true
+	}
+	var unused []*appsv1.ControllerRevision
+	for _, rev := range old {
+		if !used[rev.Name] && !used[rev.Labels[appsv1.ControllerRevisionHashLabelKey]] {
+			unused = append(unused, rev)
+		}
+	}
 	for _, rev := range unused[:max(len(unused)-int(*limit), 0)] {
 		err := c.Delete(ctx, rev, metav1.DeleteOptions{})
 		if IgnoreNotFound(err) != nil {
@@ -170,11 +182,13 @@ func podOf(owner Object, kind string, template *corev1.PodTemplateSpec) *corev1.
 	}
 }
 
-// deletePod deletes the Pod, and nothing that has taken its name.
-func deletePod(ctx context.Context, c *CachedClient, pod *corev1.Pod) error {
-	err := c.Delete(ctx, pod, metav1.DeleteOptions{})
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil // gone: another process was faster
-	}
-	return err
+// deletePods deletes these Pods, and nothing that has taken their names.
+func deletePods(ctx context.Context, c *CachedClient, pods []*corev1.Pod) error {
+	return inParallel(len(pods), func(i int) error {
+		err := c.Delete(ctx, pods[i], metav1.DeleteOptions{})
+		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+			return nil // gone: another process was faster
+		}
+		return err
+	})
 }

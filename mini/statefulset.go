@@ -22,10 +22,12 @@ import (
 // client.
 type stateful struct {
 	set       *appsv1.StatefulSet
-	current   *appsv1.ControllerRevision // of Pods that are created below the partition
-	update    *appsv1.ControllerRevision // of all others
-	replicas  []*corev1.Pod              // by index; nil: there is none
-	condemned []*corev1.Pod              // beyond the size, highest ordinal first
+	pods      []*corev1.Pod
+	current   *appsv1.ControllerRevision   // of Pods that are created below the partition
+	update    *appsv1.ControllerRevision   // of all others
+	old       []*appsv1.ControllerRevision // neither of the two
+	replicas  []*corev1.Pod                // by index; nil: there is none
+	condemned []*corev1.Pod                // beyond the size, highest ordinal first
 	now       time.Time
 }
 
@@ -40,12 +42,14 @@ func newStateful(
 	set *appsv1.StatefulSet, revisions history, pods []*corev1.Pod, now time.Time,
 ) *stateful {
 	s := &stateful{
-		set: set, current: revisions.update, update: revisions.update, now: now,
-		replicas: make([]*corev1.Pod, *set.Spec.Replicas),
+		set: set, current: revisions.update, update: revisions.update, pods: pods,
+		replicas: make([]*corev1.Pod, *set.Spec.Replicas), now: now,
 	}
 	for _, rev := range revisions.old {
 		if rev.Name == set.Status.CurrentRevision {
 			s.current = rev
+		} else {
+			s.old = append(s.old, rev)
 		}
 	}
 	for _, pod := range pods {
@@ -124,15 +128,9 @@ func (s *stateful) outdated(i int) bool {
 // partition returns the first index that gets the new template. A Pod below it gets the
 // one that the set had before, even if it has to be created again.
 func (s *stateful) partition() int {
-	rolling := s.set.Spec.UpdateStrategy.RollingUpdate
-	if rolling == nil {
-		return 0
-	}
+	rolling := ptr.Deref(s.set.Spec.UpdateStrategy.RollingUpdate,
+		appsv1.RollingUpdateStatefulSetStrategy{})
 	return int(ptr.Deref(rolling.Partition, 0))
-}
-
-func podRevision(pod *corev1.Pod) string {
-	return pod.Labels[appsv1.StatefulSetRevisionLabel]
 }
 
 // status returns the status, and when a Pod will become available although nothing
@@ -140,11 +138,8 @@ func podRevision(pod *corev1.Pod) string {
 func (s *stateful) status() (status appsv1.StatefulSetStatus, next time.Duration) {
 	status.ObservedGeneration = s.set.Generation
 	status.CurrentRevision, status.UpdateRevision = s.current.Name, s.update.Name
-	for _, pod := range slices.Concat(s.replicas, s.condemned) {
-		if pod == nil {
-			continue
-		}
-		status.Replicas++
+	status.Replicas = int32(len(s.pods))
+	for _, pod := range s.pods {
 		if _, ready := podReady(pod); ready && !isPodTerminal(pod) {
 			status.ReadyReplicas++
 			available, left := podAvailable(pod, s.set.Spec.MinReadySeconds, s.now)
@@ -177,12 +172,11 @@ func firstOrdinal(set *appsv1.StatefulSet) int {
 	return int(ptr.Deref(set.Spec.Ordinals, appsv1.StatefulSetOrdinals{}).Start)
 }
 
-// ordinalOf returns the number at the end of the Pod's name, or -1 if its name is not one
-// of the set's.
+// ordinalOf returns the number at the end of the Pod's name, or one below 0 if its name
+// is not one of the set's.
 func ordinalOf(set *appsv1.StatefulSet, pod *corev1.Pod) int {
-	text, _ := strings.CutPrefix(pod.Name, set.Name+"-")
-	ordinal, err := strconv.Atoi(text)
-	if err != nil || ordinal < 0 || pod.Name != nameWith(set.Name, ordinal) {
+	ordinal, err := strconv.Atoi(strings.TrimPrefix(pod.Name, set.Name+"-"))
+	if err != nil || pod.Name != nameWith(set.Name, ordinal) {
 		return -1
 	}
 	return ordinal
@@ -209,13 +203,11 @@ func (s *stateful) newPod(i int) (*corev1.Pod, error) {
 	for _, template := range s.set.Spec.VolumeClaimTemplates {
 		pod.Spec.Volumes = slices.DeleteFunc(pod.Spec.Volumes,
 			func(v corev1.Volume) bool { return v.Name == template.Name })
-		source := corev1.VolumeSource{
-			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{
-				ClaimName: newClaim(s.set, template, ordinal).Name,
-			},
+		volume := corev1.Volume{Name: template.Name}
+		volume.PersistentVolumeClaim = &corev1.PersistentVolumeClaimVolumeSource{
+			ClaimName: newClaim(s.set, template, ordinal).Name,
 		}
-		pod.Spec.Volumes = append(pod.Spec.Volumes,
-			corev1.Volume{Name: template.Name, VolumeSource: source})
+		pod.Spec.Volumes = append(pod.Spec.Volumes, volume)
 	}
 	return pod, nil
 }
@@ -247,15 +239,12 @@ func newClaim(
 
 // claimOwners returns the owners that the claim is to have, beside those that others have
 // given it. If the policy says so, the claim goes with the set, or with the Pod, if that
-// is one too many. A claim with a reference to a set or a Pod that had the
-// name before is doomed: the garbage collector will delete it.
+// is one too many. A claim of a set or a Pod that had the name before is doomed: the
+// garbage collector will delete it.
 func claimOwners(
 	claim *corev1.PersistentVolumeClaim, set *appsv1.StatefulSet, pod *corev1.Pod,
 	condemned bool,
 ) (refs []metav1.OwnerReference, doomed bool) {
-	const remove = appsv1.DeletePersistentVolumeClaimRetentionPolicyType
-	policy := ptr.Deref(set.Spec.PersistentVolumeClaimRetentionPolicy,
-		appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{})
 	asSet := metav1.OwnerReference{
 		APIVersion: "apps/v1", Kind: "StatefulSet", Name: set.Name, UID: set.UID,
 	}
@@ -264,15 +253,18 @@ func claimOwners(
 	}
 	doomed = claim.DeletionTimestamp != nil
 	for _, ref := range claim.OwnerReferences {
+		isSet := ref.Kind == asSet.Kind && ref.Name == set.Name
+		isPod := ref.Kind == asPod.Kind && ref.Name == pod.Name
 		switch {
-		case ref.UID == set.UID || ref.UID == pod.UID:
-			continue // added again below, if need be
-		case ref.Kind == asSet.Kind && ref.Name == set.Name,
-			ref.Kind == asPod.Kind && ref.Name == pod.Name:
+		case !isSet && !isPod:
+			refs = append(refs, ref)
+		case ref.UID != set.UID && ref.UID != pod.UID:
 			doomed = true
 		}
-		refs = append(refs, ref)
 	}
+	const remove = appsv1.DeletePersistentVolumeClaimRetentionPolicyType
+	policy := ptr.Deref(set.Spec.PersistentVolumeClaimRetentionPolicy,
+		appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{})
 	switch {
 	case condemned && policy.WhenScaled == remove:
 		refs = append(refs, asPod)
@@ -326,8 +318,13 @@ func (c *StatefulSets) Reconcile(ctx context.Context, req Request) (Result, erro
 	if err != nil {
 		return Result{}, err
 	}
-	pods, err := c.claimPods(ctx, set)
-	if err != nil {
+	selector, _ := metav1.LabelSelectorAsSelector(set.Spec.Selector) // syncHistory has
+	pods, err1 := List[*corev1.Pod](ctx, c.Client, Selection{Namespace: set.Namespace})
+	pods = slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
+		return ordinalOf(set, pod) < 0 // no member, even if the selector matches
+	})
+	pods, err2 := Claim(ctx, c.Client, set, selector, pods)
+	if err := errors.Join(err1, err2); err != nil {
 		return Result{}, err
 	}
 	s := newStateful(set, revisions, pods, time.Now())
@@ -342,37 +339,21 @@ func (c *StatefulSets) Reconcile(ctx context.Context, req Request) (Result, erro
 		err := c.Client.UpdateStatus(ctx, set)
 		failure = errors.Join(failure, IgnoreNotFound(err)) // deleted a moment ago
 	}
-	err = revisions.truncate(ctx, c.Client, set.Spec.RevisionHistoryLimit, s.uses)
+	err = truncateHistory(ctx, c.Client, s.old, pods, set.Spec.RevisionHistoryLimit)
 	return Result{RequeueAfter: next}, errors.Join(failure, err)
-}
-
-// claimPods returns the set's Pods. A Pod with another name cannot be one of them, even
-// if the selector matches.
-func (c *StatefulSets) claimPods(
-	ctx context.Context, set *appsv1.StatefulSet,
-) ([]*corev1.Pod, error) {
-	selector, _ := metav1.LabelSelectorAsSelector(set.Spec.Selector) // syncHistory has
-	pods, err1 := List[*corev1.Pod](ctx, c.Client, Selection{Namespace: set.Namespace})
-	pods = slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
-		return ordinalOf(set, pod) < 0
-	})
-	pods, err2 := Claim(ctx, c.Client, set, selector, pods)
-	return pods, errors.Join(err1, err2)
 }
 
 // syncMembers gives the Pods that exist what they have lost or never had: an adopted one
 // may lack its labels, a claim may be missing, and a policy may have changed.
 func (c *StatefulSets) syncMembers(ctx context.Context, s *stateful) error {
-	for i, pod := range slices.Concat(s.replicas, s.condemned) {
-		if pod == nil {
-			continue
-		}
+	for _, pod := range s.pods {
 		if setIdentity(pod, ordinalOf(s.set, pod)) {
 			if err := c.Client.Update(ctx, pod); err != nil {
 				return err
 			}
 		}
-		if err := c.syncClaims(ctx, s.set, pod, i >= len(s.replicas)); err != nil {
+		condemned := slices.Contains(s.condemned, pod)
+		if err := c.syncClaims(ctx, s.set, pod, condemned); err != nil {
 			return err
 		}
 	}
@@ -423,15 +404,5 @@ func (c *StatefulSets) carryOut(
 			}
 			return c.Client.Create(ctx, pod)
 		}),
-		inParallel(len(plan.remove), func(i int) error {
-			return deletePod(ctx, c.Client, plan.remove[i])
-		}))
-}
-
-// uses returns true if a Pod has the template of the revision, or may get it.
-func (s *stateful) uses(rev *appsv1.ControllerRevision) bool {
-	return rev.Name == s.current.Name || slices.ContainsFunc(
-		slices.Concat(s.replicas, s.condemned), func(pod *corev1.Pod) bool {
-			return pod != nil && podRevision(pod) == rev.Name
-		})
+		deletePods(ctx, c.Client, plan.remove))
 }

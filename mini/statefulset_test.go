@@ -13,7 +13,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
@@ -81,30 +80,17 @@ func retention(whenScaled, whenDeleted string) func(*appsv1.StatefulSet) {
 // addStateful creates the StatefulSet, and waits until its Pods are ready.
 func (w *world) addStateful(set *appsv1.StatefulSet) {
 	w.Helper()
-	synctest.Wait() // the controller has seen what was there before
-	_, err := w.Other.AppsV1().StatefulSets(set.Namespace).Create(w.ctx, set, metav1.CreateOptions{})
-	require.NoError(w, err)
-	time.Sleep(20 * time.Second)
-	synctest.Wait()
+	addSet(w, w.Other.AppsV1().StatefulSets("default"), set)
 }
 
 func (w *world) stateful() *appsv1.StatefulSet {
 	w.Helper()
-	synctest.Wait()
-	set, err := w.Other.AppsV1().StatefulSets(web.Namespace).Get(w.ctx, web.Name, metav1.GetOptions{})
-	require.NoError(w, err)
-	return set
+	return getSet(w, w.Other.AppsV1().StatefulSets("default"))
 }
 
-// changeStateful changes the StatefulSet, as a user does with kubectl.
 func (w *world) changeStateful(changes ...func(*appsv1.StatefulSet)) {
 	w.Helper()
-	set := w.stateful()
-	for _, change := range changes {
-		change(set)
-	}
-	_, err := w.Other.AppsV1().StatefulSets(web.Namespace).Update(w.ctx, set, metav1.UpdateOptions{})
-	require.NoError(w, err)
+	changeSet(w, w.Other.AppsV1().StatefulSets("default"), changes...)
 }
 
 // members returns the Pods, as "web-0 v1", and says which are ending.
@@ -456,10 +442,23 @@ func TestTheRevisionsOfMembersAreKept(t *testing.T) {
 		time.Sleep(time.Minute)
 		w.changeStateful(statefulImage("v3"))
 		time.Sleep(time.Minute)
-		require.Equal(w, map[string]int64{"v1": 1, "v3": 3}, w.revisions())
+		w.deletePod(w.member("web-0"))
+		time.Sleep(time.Minute)
+		require.Equal(w, []string{"web-0 v1", "web-1 v3"}, w.members())
+		require.Equal(w, map[string]int64{"v1": 1, "v3": 3}, w.revisions(), "for a moment, no member had v1")
 		w.changeStateful(statefulSize(0))
 		time.Sleep(time.Minute)
 		require.Equal(w, map[string]int64{"v3": 3}, w.revisions(), "with no member, the new one is the current one")
+	})
+	inStateful(t, func(w *rolloutWorld) {
+		w.addStateful(statefulSet(2, onDelete, func(set *appsv1.StatefulSet) { set.Spec.RevisionHistoryLimit = new(int32(0)) }))
+		w.changeStateful(statefulImage("v2"))
+		w.deletePod(w.member("web-1"))
+		time.Sleep(time.Minute)
+		w.changeStateful(statefulImage("v3"))
+		time.Sleep(time.Minute)
+		require.Equal(w, []string{"web-0 v1", "web-1 v2"}, w.members())
+		require.Equal(w, map[string]int64{"v1": 1, "v2": 2, "v3": 3}, w.revisions(), "kubectl rollout undo needs the one that a member has")
 	})
 }
 
@@ -550,10 +549,7 @@ func TestOtherOwnersOfAClaimAreLeftAlone(t *testing.T) {
 func TestOnlyPodsWithTheNameOfAMemberAreAdopted(t *testing.T) {
 	inStateful(t, func(w *rolloutWorld) {
 		for _, name := range []string{"web-1", "web-x", "web-01", "web--1", "other-0", "web"} {
-			pod := &corev1.Pod{Spec: statefulSet(1).Spec.Template.Spec}
-			pod.Name, pod.Labels = name, map[string]string{"app": "web"}
-			_, err := w.Other.CoreV1().Pods("default").Create(w.ctx, pod, metav1.CreateOptions{})
-			require.NoError(w, err)
+			w.stray(name, appWeb, statefulSet(1).Spec.Template.Spec)
 		}
 		w.addStateful(statefulSet(2, onDelete))
 		owned := slices.DeleteFunc(w.live(), func(pod *corev1.Pod) bool { return metav1.GetControllerOf(pod) == nil })
@@ -593,10 +589,7 @@ func TestEachFailureOfAStatefulSetIsReported(t *testing.T) {
 		{Verb: "update", Resource: "statefulsets", Subresource: "status"},
 	} {
 		inStateful(t, func(w *rolloutWorld) {
-			orphan := &corev1.Pod{Spec: statefulSet(1).Spec.Template.Spec}
-			orphan.Name, orphan.Labels = "web-0", map[string]string{"app": "web"}
-			_, err := w.Other.CoreV1().Pods("default").Create(w.ctx, orphan, metav1.CreateOptions{})
-			require.NoError(w, err)
+			w.stray("web-0", appWeb, statefulSet(1).Spec.Template.Spec)
 			time.Sleep(2 * time.Second) // it is ready
 			lift := w.Server.Inject(fakeapi.Fault{Match: match, Status: fakeapi.Forbidden()})
 			w.addStateful(statefulSet(2, retention("Retain", "Delete"), func(set *appsv1.StatefulSet) {
@@ -608,7 +601,7 @@ func TestEachFailureOfAStatefulSetIsReported(t *testing.T) {
 			}
 			sets := &mini.StatefulSets{Client: w.Manager.Client}
 			synctest.Wait()
-			_, err = sets.Reconcile(w.ctx, web)
+			_, err := sets.Reconcile(w.ctx, web)
 			require.Error(w, err, "%s of %s was refused", match.Verb, match.Resource)
 			lift()
 			time.Sleep(2 * time.Hour)
@@ -637,13 +630,8 @@ func TestAStatefulSetThatIsBeingDeletedIsLeftToTheGarbageCollector(t *testing.T)
 // Without one of its watches, the controller would miss what it has to do, and no error said so.
 func TestTheStatefulSetControllerNeedsAllItsKinds(t *testing.T) {
 	inMemory(t, func(w *world) {
-		all := []runtime.Object{&appsv1.StatefulSet{}, &appsv1.ControllerRevision{}, &corev1.Pod{}, &corev1.PersistentVolumeClaim{}}
-		_, err := mini.NewStatefulSetController(w.withKinds(all...))
-		require.NoError(w, err)
-		for i := range all {
-			_, err := mini.NewStatefulSetController(w.withKinds(slices.Delete(slices.Clone(all), i, i+1)...))
-			require.Error(w, err, "a kind is missing: %T", all[i])
-		}
+		w.needsAll(mini.NewStatefulSetController,
+			&appsv1.StatefulSet{}, &appsv1.ControllerRevision{}, &corev1.Pod{}, &corev1.PersistentVolumeClaim{})
 	})
 }
 
