@@ -237,9 +237,7 @@ func jobsToForget(cj *batchv1.CronJob, jobs []*batchv1.Job) (old []*batchv1.Job)
 			began := a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
 			return cmp.Or(began, cmp.Compare(a.Name, b.Name))
 		})
-		if limit != nil {
-			old = append(old, done[:max(len(done)-int(*limit), 0)]...)
-		}
+		old = append(old, done[:max(len(done)-int(*limit), 0)]...)
 	}
 	forget(cj.Spec.SuccessfulJobsHistoryLimit, batchv1.JobComplete)
 	forget(cj.Spec.FailedJobsHistoryLimit, batchv1.JobFailed)

