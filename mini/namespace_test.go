@@ -2,10 +2,12 @@ package mini_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -161,6 +163,30 @@ func bad(ns *corev1.Namespace) (messages []string) {
 	return messages
 }
 
+// atOnce returns how many reconciles of a controller ran at the same time, at most.
+func (w *world) atOnce(controller string) (most int) {
+	running := 0
+	for _, e := range w.Cluster.Trace.Events() {
+		switch {
+		case e.Layer != controller:
+		case e.Kind == trace.ReconcileStart:
+			running++
+		case e.Kind == trace.ReconcileEnd:
+			running--
+		}
+		most = max(most, running)
+	}
+	return most
+}
+
+// once reconciles one object by hand. A read that waits for a cache ends after a minute.
+func (w *world) once(c *mini.Controller, key mini.Request) error {
+	ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
+	defer cancel()
+	_, err := c.Reconciler.Reconcile(ctx, key)
+	return err
+}
+
 // What is left in a namespace that is gone is found by the next user of the name.
 func TestANamespaceGoesWithAllThatIsInIt(t *testing.T) {
 	withTenants(t, func(w *tenants) {
@@ -189,6 +215,7 @@ func TestPodsEndBeforeAllElse(t *testing.T) {
 		ns := w.after(30*time.Second, "red")
 		require.Equal(w, []string{"NamespaceContentRemaining: still there: 1 of pods"}, bad(ns))
 		require.Equal(w, 1, w.secrets("red"), "the Pod still uses it")
+		require.Equal(w, 1, w.requestsTo("deletecollection", "pods"), "it is ending: each pass would delete it again")
 		w.kubeletEnds("red", "web")
 		require.Nil(w, w.after(10*time.Second, "red"))
 		require.Zero(w, w.secrets("red"))
@@ -209,10 +236,12 @@ func TestANamespaceSaysWhatItWaitsFor(t *testing.T) {
 		}, bad(ns))
 		since := ns.Status.Conditions[0].LastTransitionTime
 
+		w.Server.ForgetRequests()
 		later := w.after(10*time.Minute, "red")
-		require.Equal(w, ns, later, "each pass that finds the same would be a write")
+		require.Equal(w, ns, later)
+		require.Zero(w, w.requestsTo("update", "namespaces"), "each pass that finds the same would be a write")
 		passes := len(w.Server.Requests(fakeapi.Match{Verb: "list", Resource: "secrets", Namespace: "red"}))
-		require.Less(w, passes, 200, "it asks for what nobody changes")
+		require.Less(w, passes, 90, "it asks for what nobody changes")
 
 		w.releaseSecret("red", "a")
 		ns = w.after(10*time.Second, "red")
@@ -262,7 +291,7 @@ func TestANamespaceDoesNotWaitLongForAPodThatEndsEarly(t *testing.T) {
 	withTenants(t, func(w *tenants) {
 		w.runs("red", "web")
 		w.deleteNamespace("red")
-		time.Sleep(20 * time.Second)
+		time.Sleep(22 * time.Second)
 		w.kubeletEnds("red", "web")
 		require.Nil(w, w.after(10*time.Second, "red"))
 	})
@@ -290,6 +319,45 @@ func TestAFailureKeepsTheNamespaceAndStopsNothingElse(t *testing.T) {
 	})
 }
 
+// Passes that find the same failures in another order would be a write each, and a user wants to know since when.
+func TestAConditionChangesOnlyWithTheNews(t *testing.T) {
+	withTenants(t, func(w *tenants) {
+		w.secret("red", "a", "example.com/vault")
+		w.fungus("red", "amanita")
+		_, err := w.Other.CoreV1().ConfigMaps("red").Create(w.ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "c"}}, metav1.CreateOptions{})
+		require.NoError(w, err)
+		remove := w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "deletecollection"}, Status: fakeapi.Forbidden()})
+		w.deleteNamespace("red")
+		before := w.after(time.Minute, "red")
+		w.Server.ForgetRequests()
+		require.Equal(w, before, w.after(time.Hour, "red"))
+		require.Less(w, w.requestsTo("deletecollection", "fungi"), 100, "it backs off")
+		remove()
+		after := w.after(30*time.Minute, "red")
+		require.Len(w, bad(after), 2, "it waits for the Secret, and nothing fails")
+		for i, c := range after.Status.Conditions {
+			stayed := before.Status.Conditions[i].Status == c.Status
+			require.Equal(w, stayed, before.Status.Conditions[i].LastTransitionTime == c.LastTransitionTime, c.Type)
+		}
+	})
+}
+
+// Nothing else comes to mind of a namespace that seems to be empty.
+func TestANamespaceIsTriedAgainWhicheverRequestFails(t *testing.T) {
+	for _, subresource := range []string{"status", "finalize"} {
+		withTenants(t, func(w *tenants) {
+			w.runs("red", "web")
+			w.Server.Inject(fakeapi.Fault{
+				Match: fakeapi.Match{Verb: "update", Resource: "namespaces", Subresource: subresource}, Times: 1, Status: fakeapi.Unavailable(),
+			})
+			w.deleteNamespace("red")
+			require.NotEmpty(w, bad(w.after(7*time.Second, "red")), "it says what it waits for")
+			w.kubeletEnds("red", "web")
+			require.Nil(w, w.after(10*time.Second, "red"), "%s has failed", subresource)
+		})
+	}
+}
+
 // The text of an error may have a port in it, and so differ each time. Each write of it would bring
 // the next pass at once, and the requests of all passes would never end.
 func TestAFailureWithAnotherTextEachTimeBacksOff(t *testing.T) {
@@ -312,6 +380,53 @@ func TestAFailureWithAnotherTextEachTimeBacksOff(t *testing.T) {
 		require.Less(w, passes, 30)
 		w.answers(func(*http.Request, *http.Response) {})
 		require.Nil(w, w.after(30*time.Minute, "red"))
+	})
+}
+
+// A proxy between us and the server of an extension answers with a page for people: that is no empty list.
+func TestAnAnswerThatIsNoListKeepsTheNamespace(t *testing.T) {
+	withTenants(t, func(w *tenants) {
+		w.fungus("red", "amanita")
+		w.answers(func(r *http.Request, response *http.Response) {
+			if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/fungi") {
+				response.Body, response.ContentLength = io.NopCloser(strings.NewReader("<html>")), 6
+			}
+		})
+		w.deleteNamespace("red")
+		require.NotNil(w, w.after(time.Minute, "red"))
+		w.answers(func(*http.Request, *http.Response) {})
+		require.Nil(w, w.after(30*time.Minute, "red"))
+		require.Zero(w, w.fungi("red"))
+	})
+}
+
+// Access reviews are not stored, and the usage of Pods cannot be deleted: the namespace would wait forever.
+func TestAKindThatCannotBeListedOrDeletedDoesNotKeepTheNamespace(t *testing.T) {
+	for _, verb := range []string{"list", "delete"} {
+		withTenants(t, func(w *tenants) {
+			w.answers(func(r *http.Request, response *http.Response) {
+				switch {
+				case strings.HasSuffix(r.URL.Path, "/fungi"):
+					response.StatusCode = http.StatusMethodNotAllowed
+				case r.URL.Path == "/apis/example.com/v1":
+					body, _ := io.ReadAll(response.Body)
+					text := strings.ReplaceAll(string(body), `"`+verb+`",`, "")
+					response.Body, response.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
+				}
+			})
+			w.deleteNamespace("red")
+			require.Nil(w, w.after(time.Minute, "red"), "its objects have no verb %s", verb)
+		})
+	}
+}
+
+// An API server for custom resources only serves no Pods, so there is nothing to wait for.
+func TestANamespaceGoesWhereThereAreNoPods(t *testing.T) {
+	withTenants(t, func(w *tenants) {
+		w.Server.Unregister(corev1.SchemeGroupVersion.WithResource("pods"))
+		w.fungus("red", "amanita")
+		w.deleteNamespace("red")
+		require.Nil(w, w.after(time.Minute, "red"))
 	})
 }
 
@@ -388,6 +503,7 @@ func TestObjectsGoOneByOneWhereTheyCannotGoTogether(t *testing.T) {
 		require.Nil(w, w.after(time.Minute, "red"))
 		require.Zero(w, w.fungi("red"))
 		require.Empty(w, w.Server.Requests(fakeapi.Match{Verb: "deletecollection", Resource: "fungi"}))
+		require.Equal(w, []trace.Event{{Name: "amanita", Count: 1}, {Name: "boletus", Count: 1}}, w.deletions("Fungus"))
 	})
 }
 
@@ -409,8 +525,20 @@ func TestWhatOtherControllersWriteIntoANamespaceStays(t *testing.T) {
 		require.Equal(w, []corev1.FinalizerName{"example.com/quota"}, ns.Spec.Finalizers)
 		require.Equal(w, []string{"example.com/Nested: it is"}, bad(ns))
 		require.Zero(w, w.secrets("red"))
+		w.Server.ForgetRequests()
 		require.Equal(w, ns, w.after(time.Hour, "red"), "it is done")
+		require.Zero(w, w.requestsTo("list", "secrets"), "there are no more passes")
 	})
+}
+
+// deletions returns what the flight recorder shows of the deletions of a kind in "red".
+func (w *tenants) deletions(kind string) (all []trace.Event) {
+	for _, e := range w.Cluster.Trace.Events() {
+		if e.Kind == trace.Write && e.Op == "delete" && e.Object == kind && e.Namespace == "red" {
+			all = append(all, trace.Event{Name: e.Name, Count: e.Count, Took: e.Took, Outcome: e.Outcome})
+		}
+	}
+	return all
 }
 
 // X-ray shows why a Secret has gone.
@@ -418,16 +546,46 @@ func TestTheFlightRecorderShowsWhatANamespaceTakesAlong(t *testing.T) {
 	withTenants(t, func(w *tenants) {
 		w.secret("red", "a")
 		w.secret("red", "b")
+		match := fakeapi.Match{Verb: "deletecollection", Resource: "secrets"}
+		w.Server.Inject(fakeapi.Fault{Match: match, Delay: time.Second})
+		w.Server.Inject(fakeapi.Fault{Match: match, Times: 1, Status: fakeapi.Forbidden()})
 		w.deleteNamespace("red")
 		require.Nil(w, w.after(time.Minute, "red"))
-		var writes []string
-		for _, e := range w.Cluster.Trace.Events() {
-			if e.Kind == trace.Write {
-				writes = append(writes, strings.TrimSpace(e.Op+" "+e.Object+" "+e.Name))
-			}
+		require.Equal(w, []trace.Event{{Count: 2, Took: time.Second, Outcome: trace.Failed}, {Count: 2, Took: time.Second}}, w.deletions("Secret"))
+		writes := slices.DeleteFunc(w.Cluster.Trace.Events(), func(e trace.Event) bool { return e.Kind != trace.Write })
+		require.Equal(w, "finalize Namespace", writes[len(writes)-1].Op+" "+writes[len(writes)-1].Object)
+	})
+}
+
+// What is not reported is not tried again, and what needs no deletion must not be begun.
+func TestOnlyANamespaceThatIsBeingDeletedIsEmptied(t *testing.T) {
+	inMemory(t, func(w *world) {
+		m := mini.NewManager(w.Cluster)
+		c, err := mini.NewNamespaceController(m)
+		require.NoError(w, err)
+		require.Error(w, w.once(c, mini.Request{Name: "default"}), "the cache has no list")
+		w.run(m.Cache.Run)
+		require.NoError(w, w.once(c, mini.Request{Name: "default"}))
+		require.NoError(w, w.once(c, mini.Request{Name: "gone"}))
+		_, err = mini.NewNamespaceController(w.withKinds(&corev1.Pod{}))
+		require.Error(w, err, "without its watch, the controller would do nothing, and no error said so")
+	})
+}
+
+// The namespaces of a hundred tests go at the same time. A limit of requests would keep them for minutes.
+func TestManyNamespacesGoWithinSeconds(t *testing.T) {
+	withTenants(t, func(w *tenants) {
+		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "list", Resource: "secrets"}, Delay: 10 * time.Millisecond})
+		for i := range 20 {
+			name := strconv.Itoa(i)
+			_, err := w.Other.CoreV1().Namespaces().Create(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+			require.NoError(w, err)
+			w.deleteNamespace(name)
 		}
-		at := slices.Index(writes, "delete Secret")
-		require.GreaterOrEqual(w, at, 0, "%s", writes)
-		require.Equal(w, "finalize Namespace red", writes[len(writes)-1])
+		time.Sleep(7 * time.Second)
+		for i := range 20 {
+			require.Nil(w, w.after(0, strconv.Itoa(i)))
+		}
+		require.Equal(w, 5, w.atOnce("namespace"), "one with many objects must not keep the others waiting")
 	})
 }

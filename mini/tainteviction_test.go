@@ -2,6 +2,7 @@ package mini_test
 
 import (
 	"context"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,7 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/mini"
 )
 
@@ -107,6 +110,7 @@ func TestAPodStaysOnATaintedNodeForAsLongAsItTolerates(t *testing.T) {
 		require.Equal(w, atOnce, w.evictedAfter(58*time.Second))
 		require.Equal(w, []string{"delicate", "minute", "negative", "none", "other"}, w.evictedAfter(3*time.Second))
 		require.Equal(w, []string{"delicate", "minute", "negative", "none", "other"}, w.evictedAfter(time.Hour))
+		require.Equal(w, 1, w.requestsTo("patch", "nodes"), "when the taint came is written once, not at each reconcile")
 	})
 }
 
@@ -132,6 +136,7 @@ func TestTheShortestTolerationCounts(t *testing.T) {
 	inMemory(t, func(w *world) {
 		loud := corev1.Taint{Key: "example.com/loud", Effect: corev1.TaintEffectNoExecute}
 		w.taintedNode("a", broken, loud)
+		w.runsOn("a", "eight", tolerates(broken.Key, 480), tolerates(loud.Key, 900))
 		w.runsOn("a", "half", tolerates(broken.Key, 60), tolerates(loud.Key, 30))
 		w.runsOn("a", "one", tolerates(broken.Key, 60))
 		w.runsOn("a", "stays", tolerates(broken.Key), tolerates(broken.Key, 90), tolerates(loud.Key))
@@ -141,7 +146,9 @@ func TestTheShortestTolerationCounts(t *testing.T) {
 		require.Equal(w, []string{"half", "one"}, w.evictedAfter(4*time.Second))
 		require.Equal(w, []string{"half", "one"}, w.evictedAfter(56*time.Second))
 		require.Equal(w, []string{"half", "one", "twice"}, w.evictedAfter(4*time.Second))
-		require.Equal(w, []string{"half", "one", "twice"}, w.evictedAfter(time.Hour))
+		require.Equal(w, []string{"half", "one", "twice"}, w.evictedAfter(385*time.Second))
+		require.Equal(w, []string{"eight", "half", "one", "twice"}, w.evictedAfter(6*time.Second))
+		require.Equal(w, []string{"eight", "half", "one", "twice"}, w.evictedAfter(time.Hour))
 	})
 }
 
@@ -181,6 +188,11 @@ func TestATaintThatKeepsNewPodsAwayEndsNone(t *testing.T) {
 		node, err := w.Other.CoreV1().Nodes().Get(w.ctx, "a", metav1.GetOptions{})
 		require.NoError(w, err)
 		require.Nil(w, node.Spec.Taints[0].TimeAdded, "nothing counts from it")
+		w.taint("a", append(node.Spec.Taints, broken)...)
+		require.Equal(w, []string{"delicate"}, w.evictedAfter(0), "of the two taints, one ends it")
+		node, err = w.Other.CoreV1().Nodes().Get(w.ctx, "a", metav1.GetOptions{})
+		require.NoError(w, err)
+		require.Nil(w, node.Spec.Taints[0].TimeAdded)
 	})
 }
 
@@ -198,5 +210,70 @@ func TestAnEvictedPodSaysWhyItEnds(t *testing.T) {
 		require.Equal(w, corev1.DisruptionTarget, c.Type)
 		require.Equal(w, corev1.ConditionTrue, c.Status)
 		require.Equal(w, "DeletionByTaintManager", c.Reason)
+	})
+}
+
+// A Pod would stay on the node, come late, or not say why it ends: no other event comes.
+func TestAnEvictionIsTriedAgainWhicheverRequestFails(t *testing.T) {
+	for _, match := range []fakeapi.Match{
+		{Verb: "patch", Resource: "nodes"}, {Verb: "update", Resource: "pods", Subresource: "status"}, toPods("delete"),
+	} {
+		inMemory(t, func(w *world) {
+			w.taintedNode("a", broken)
+			w.runsOn("a", "minute", tolerates(broken.Key, 60))
+			w.Server.Inject(fakeapi.Fault{Match: match, Times: 2, Status: fakeapi.Unavailable()})
+			w.evicting()
+			require.Empty(w, w.evictedAfter(58*time.Second))
+			require.Equal(w, []string{"minute"}, w.evictedAfter(4*time.Second), "%s of %s has failed", match.Verb, match.Resource)
+			pod, err := w.Other.CoreV1().Pods("default").Get(w.ctx, "minute", metav1.GetOptions{})
+			require.NoError(w, err)
+			require.Len(w, pod.Status.Conditions, 1, "it says so once")
+		})
+	}
+}
+
+// What is not reported is not tried again. A node without a taint needs no list of Pods.
+func TestAnEvictionThatCannotReadHasFailed(t *testing.T) {
+	for _, resource := range []string{"nodes", "pods"} {
+		inMemory(t, func(w *world) {
+			w.taintedNode("a", broken)
+			w.taintedNode("healthy")
+			w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "list", Resource: resource}, Hang: true})
+			m := mini.NewManager(w.Cluster)
+			c, err := mini.NewTaintEvictionController(m)
+			require.NoError(w, err)
+			w.run(m.Cache.Run)
+			require.Error(w, w.once(c, mini.Request{Name: "a"}), "there are no %s in the cache", resource)
+			if resource == "pods" {
+				require.NoError(w, w.once(c, mini.Request{Name: "healthy"}))
+			}
+		})
+	}
+}
+
+// One node whose API requests are slow must not keep the others waiting, and more workers would send
+// more requests at once.
+func TestFiveNodesAreEmptiedAtTheSameTime(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "patch", Resource: "nodes"}, Delay: time.Second})
+		w.evicting()
+		for i := range 7 {
+			w.taintedNode(strconv.Itoa(i), broken)
+		}
+		time.Sleep(time.Minute)
+		require.Equal(w, 5, w.atOnce("tainteviction"))
+	})
+}
+
+// Without one of its watches, the controller would miss what it has to do, and no error said so.
+func TestTheControllerOfTaintsNeedsBothKinds(t *testing.T) {
+	inMemory(t, func(w *world) {
+		node, pod := &corev1.Node{}, &corev1.Pod{}
+		_, err := mini.NewTaintEvictionController(w.withKinds(node, pod))
+		require.NoError(w, err)
+		for _, kind := range []runtime.Object{node, pod} {
+			_, err := mini.NewTaintEvictionController(w.withKinds(kind))
+			require.Error(w, err, "the scheme has one of two kinds")
+		}
 	})
 }
