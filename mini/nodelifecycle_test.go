@@ -3,6 +3,8 @@ package mini_test
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,8 +14,12 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/trace"
 )
 
 // watchingNodes runs the controller of nodes, until stop is called.
@@ -126,6 +132,16 @@ func (w *world) nodeAfter(d time.Duration, name string) string {
 	return text
 }
 
+// reconciles returns how often something of this name was reconciled lately.
+func (w *world) reconciles(name string, last time.Duration) (n int) {
+	for _, e := range w.Cluster.Trace.Events() {
+		if e.Kind == trace.ReconcileStart && e.Name == name && time.Since(w.Cluster.Trace.Started())-e.At <= last {
+			n++
+		}
+	}
+	return n
+}
+
 const (
 	isGone   = "Unknown unreachable:NoSchedule unreachable:NoExecute"
 	notEvict = "Unknown unreachable:NoSchedule"
@@ -137,11 +153,16 @@ func TestASilentNodeIsUnknownAndTainted(t *testing.T) {
 		w.watchingNodes()
 		w.kubelet("healthy", 0)
 		stop := w.kubelet("a", 0)
+		require.Equal(w, "True", w.nodeAfter(0, "a"))
+		w.Server.ForgetRequests()
 		require.Equal(w, "True", w.nodeAfter(time.Hour, "a"))
+		require.Zero(w, w.requestsTo("patch", "nodes"), "each sign of life would be a write")
 		stop()
 		require.Equal(w, "True", w.nodeAfter(38*time.Second, "a"))
 		require.Equal(w, isGone, w.nodeAfter(13*time.Second, "a"))
+		time.Sleep(time.Second)
 		require.Equal(w, isGone, w.nodeAfter(time.Hour, "a"))
+		require.Zero(w, w.reconciles("a", time.Hour), "there is nothing to do until it is heard")
 		require.Equal(w, "True", w.nodeAfter(0, "healthy"))
 		node, err := w.Other.CoreV1().Nodes().Get(w.ctx, "a", metav1.GetOptions{})
 		require.NoError(w, err)
@@ -183,35 +204,69 @@ func TestAStatusIsASignOfLife(t *testing.T) {
 	})
 }
 
+// kubectl describe node: a user wants to know since when, and whether it has ever said more.
+func TestASilentNodeSaysSinceWhenAndWhy(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.watchingNodes()
+		w.kubelet("healthy", 0)
+		stop := w.kubelet("a", 0) // it reports nothing of its memory and its disk
+		stop()
+		conditions := func() []corev1.NodeCondition {
+			require.Equal(w, isGone, w.nodeAfter(time.Minute, "a"))
+			node, err := w.Other.CoreV1().Nodes().Get(w.ctx, "a", metav1.GetOptions{})
+			require.NoError(w, err)
+			return node.Status.Conditions
+		}
+		before := conditions()
+		require.Equal(w, "NodeStatusUnknown", before[0].Reason)
+		require.Equal(w, "NodeStatusNeverUpdated", before[1].Reason)
+		_, err := w.Other.CoreV1().Nodes().Patch(w.ctx, "a", types.StrategicMergePatchType,
+			fmt.Appendf(nil, `{"status": {"conditions": [{"type": "Ready", "status": "True", "lastHeartbeatTime": %q}]}}`,
+				time.Now().Format(time.RFC3339)), metav1.PatchOptions{}, "status")
+		require.NoError(w, err)
+		require.Equal(w, "True", w.nodeAfter(0, "a"))
+		after := conditions()
+		require.NotEqual(w, before[0].LastTransitionTime, after[0].LastTransitionTime)
+		require.Equal(w, before[1:], after[1:])
+	})
+}
+
 // Pods would get traffic that nothing answers.
 func TestThePodsOfASilentNodeAreNotReady(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.watchingNodes()
 		w.kubelet("healthy", 0)
 		stop := w.kubelet("a", 0)
+		yes, no := corev1.ConditionTrue, corev1.ConditionFalse
 		pods := w.Other.CoreV1().Pods("default")
-		for _, name := range []string{"on-a", "ends", "on-healthy"} {
-			w.runsOn(map[string]string{"on-a": "a", "ends": "a", "on-healthy": "healthy"}[name], name)
+		run := func(node, name string, ready corev1.ConditionStatus) {
+			w.runsOn(node, name)
 			pod, err := pods.Get(w.ctx, name, metav1.GetOptions{})
 			require.NoError(w, err)
-			pod.Status.Conditions = []corev1.PodCondition{
-				{Type: corev1.PodInitialized, Status: corev1.ConditionTrue}, {Type: corev1.PodReady, Status: corev1.ConditionTrue},
-			}
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodInitialized, Status: yes}, {Type: corev1.PodReady, Status: ready}}
 			_, err = pods.UpdateStatus(w.ctx, pod, metav1.UpdateOptions{})
 			require.NoError(w, err)
+			synctest.Wait()
 		}
+		run("a", "on-a", yes)
+		run("a", "starts", no)
+		run("a", "ends", yes)
+		run("healthy", "on-healthy", yes)
 		require.NoError(w, pods.Delete(w.ctx, "ends", metav1.DeleteOptions{}))
 		stop()
+		w.Server.ForgetRequests()
 		w.nodeAfter(time.Minute, "a")
 		conditions := func(name string) []corev1.ConditionStatus {
 			pod, err := pods.Get(w.ctx, name, metav1.GetOptions{})
 			require.NoError(w, err)
 			return []corev1.ConditionStatus{pod.Status.Conditions[0].Status, pod.Status.Conditions[1].Status}
 		}
-		yes, no := corev1.ConditionTrue, corev1.ConditionFalse
 		require.Equal(w, []corev1.ConditionStatus{yes, no}, conditions("on-a"), "the last one is Ready")
 		require.Equal(w, []corev1.ConditionStatus{yes, no}, conditions("ends"), "a Pod that ends may serve until it is gone")
 		require.Equal(w, []corev1.ConditionStatus{yes, yes}, conditions("on-healthy"))
+		require.Equal(w, 2, w.requestsTo("update", "pods"), "the one that starts has told so itself")
+		run("a", "late", yes)
+		require.Equal(w, []corev1.ConditionStatus{yes, no}, conditions("late"), "the node was silent before")
 	})
 }
 
@@ -257,17 +312,66 @@ func TestThePodsOfANodeThatIsHeardAgainAreUpToItsKubelet(t *testing.T) {
 func TestIfAllNodesAreSilentNothingIsEvicted(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.watchingNodes()
-		stopA, stopB := w.kubelet("a", 0), w.kubelet("b", 0)
+		stopA, stopB, stopC := w.kubelet("a", 0), w.kubelet("b", 0), w.kubelet("c", 0, broken)
 		require.Equal(w, "True", w.nodeAfter(5*time.Minute, "a"))
+		nodes, err := w.Other.CoreV1().Nodes().Watch(w.ctx, metav1.ListOptions{})
+		require.NoError(w, err)
+		evicted := 0
+		w.run(func(context.Context) error {
+			for event := range nodes.ResultChan() {
+				node, ok := event.Object.(*corev1.Node)
+				if ok && slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool {
+					return t.Effect == corev1.TaintEffectNoExecute && t.Key != broken.Key
+				}) {
+					evicted++
+				}
+			}
+			return nil
+		})
 		stopA()
 		stopB()
+		stopC()
 		require.Equal(w, notEvict, w.nodeAfter(2*time.Minute, "a"))
 		require.Equal(w, notEvict, w.nodeAfter(0, "b"))
+		require.Zero(w, evicted, "not even for a moment")
 
 		w.renews("a", 0)
 		require.Equal(w, "True", w.nodeAfter(0, "a"))
 		require.Equal(w, notEvict, w.nodeAfter(30*time.Second, "b"), "it has time to follow")
+		require.NotContains(w, w.nodeAfter(0, "c"), "unreachable:NoExecute", "a taint of another controller does not say that it is gone")
 		require.Equal(w, isGone, w.nodeAfter(30*time.Second, "b"), "it is not ours: only this one is silent")
+	})
+}
+
+// A network plugin that fails everywhere is no reason to end the Pods either.
+func TestIfNoNodeIsReadyNothingIsEvicted(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.watchingNodes()
+		for _, name := range []string{"a", "b"} {
+			w.kubelet(name, 0)
+			w.readyIs(name, corev1.ConditionFalse)
+		}
+		require.Equal(w, "False not-ready:NoSchedule", w.nodeAfter(time.Minute, "a"))
+		require.Equal(w, "False not-ready:NoSchedule", w.nodeAfter(0, "b"))
+	})
+}
+
+// The status of a node that is heard again has not changed if nobody could write that it was silent.
+func TestAnOutageEndsWithoutAChangeOfANode(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.watchingNodes()
+		stopA, stopB := w.kubelet("a", 0), w.kubelet("b", 0)
+		stopA()
+		stopB()
+		lift := w.Server.Inject(fakeapi.Fault{
+			Match:  fakeapi.Match{Verb: "update", Resource: "nodes", Subresource: "status", Name: "a"},
+			Status: fakeapi.Conflict(),
+		})
+		require.Equal(w, notEvict, w.nodeAfter(time.Minute, "b"))
+		require.Equal(w, "True", w.nodeAfter(0, "a"))
+		lift()
+		w.renews("a", 0)
+		require.Equal(w, isGone, w.nodeAfter(time.Minute, "b"))
 	})
 }
 
@@ -288,12 +392,15 @@ func TestAnEvictionEndsIfTheLastNodeFallsSilent(t *testing.T) {
 func TestAnEvictionEndsIfTheLastHealthyNodeIsDeleted(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.watchingNodes()
-		stopA := w.kubelet("a", 0)
+		stopA, stopC := w.kubelet("a", 0), w.kubelet("c", 0)
 		w.kubelet("b", 0)
 		stopA()
+		stopC()
 		require.Equal(w, isGone, w.nodeAfter(time.Minute, "a"))
 		require.NoError(w, w.Other.CoreV1().Nodes().Delete(w.ctx, "b", metav1.DeleteOptions{}))
 		require.Equal(w, notEvict, w.nodeAfter(0, "a"))
+		w.renews("c", 0)
+		require.Equal(w, notEvict, w.nodeAfter(0, "a"), "it has time to follow, since nothing was heard of a node that there is")
 	})
 }
 
@@ -322,10 +429,15 @@ func TestANewNodeIsTaintedUntilItIsReady(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.watchingNodes()
 		w.kubelet("healthy", 0)
-		byAPIServer := corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}
+		byAPIServer := corev1.Taint{
+			Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule, TimeAdded: new(metav1.NewTime(time.Now().Add(-time.Hour))),
+		}
 		w.taintedNode("a", byAPIServer)
 		w.taintedNode("b", byAPIServer)
-		require.Contains(w, w.nodeAfter(50*time.Second, "a"), "not-ready:NoSchedule")
+		require.Contains(w, w.nodeAfter(50*time.Second, "a"), "not-ready:NoSchedule not-ready:NoExecute")
+		node, err := w.Other.CoreV1().Nodes().Get(w.ctx, "a", metav1.GetOptions{})
+		require.NoError(w, err)
+		require.Less(w, time.Since(node.Spec.Taints[1].TimeAdded.Time), time.Minute, "a Pod's time to tolerate it would be over")
 		w.renews("a", 0)
 		require.Equal(w, "True", w.nodeAfter(0, "a"))
 		require.Equal(w, isGone, w.nodeAfter(20*time.Second, "b"), "it has never reported")
@@ -374,14 +486,26 @@ func TestTaintsOfOthersStay(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.watchingNodes()
 		w.kubelet("healthy", 0)
-		stop := w.kubelet("a", 0, broken,
+		stop := w.kubelet("a", 0, broken, corev1.Taint{Key: "example.com/full", Effect: corev1.TaintEffectNoSchedule},
 			corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectPreferNoSchedule})
-		const others = " example.com/broken:NoExecute not-ready:PreferNoSchedule"
+		const others = " example.com/broken:NoExecute example.com/full:NoSchedule not-ready:PreferNoSchedule"
 		require.Equal(w, "True"+others, w.nodeAfter(time.Minute, "a"))
 		stop()
 		require.Equal(w, strings.Replace(isGone, " ", others+" ", 1), w.nodeAfter(time.Minute, "a"))
 		w.renews("a", 0)
 		require.Equal(w, "True"+others, w.nodeAfter(0, "a"))
+	})
+}
+
+// kubectl taint writes no time. The controller would fail at such a taint, whatever the node says.
+func TestATaintOfOursThatAUserHasSetGoes(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.watchingNodes()
+		w.kubelet("healthy", 0)
+		w.kubelet("a", 0)
+		synctest.Wait()
+		w.taint("a", corev1.Taint{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute})
+		require.Equal(w, "True", w.nodeAfter(0, "a"))
 	})
 }
 
@@ -421,5 +545,91 @@ func TestANodeThatIsGoneIsForgotten(t *testing.T) {
 		w.taintedNode("a")
 		require.True(w, strings.HasPrefix(w.nodeAfter(55*time.Second, "a"), "?"))
 		require.Equal(w, isGone, w.nodeAfter(10*time.Second, "a"))
+	})
+}
+
+// A lease of a leader election is renewed every two seconds, and new nodes have new names.
+func TestOnlyNodesThatThereAreAreReconciled(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.watchingNodes()
+		w.taintedNode("a")
+		require.NoError(w, w.Other.CoreV1().Nodes().Delete(w.ctx, "a", metav1.DeleteOptions{}))
+		_, err := w.Other.CoordinationV1().Leases("kube-system").Create(w.ctx,
+			&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "scheduler"}}, metav1.CreateOptions{})
+		require.NoError(w, err)
+		time.Sleep(2 * time.Hour)
+		require.Zero(w, w.reconciles("a", time.Hour))
+		require.Zero(w, w.reconciles("scheduler", 2*time.Hour))
+	})
+}
+
+// The node stays as it is, and its Pods in their Services: no other event comes.
+func TestTheEndOfANodeIsWrittenAgainWhicheverRequestFails(t *testing.T) {
+	for _, match := range []fakeapi.Match{
+		{Verb: "update", Resource: "nodes", Subresource: "status", Name: "a"}, {Verb: "patch", Resource: "nodes", Name: "a"},
+		{Verb: "update", Resource: "pods", Subresource: "status"},
+	} {
+		inMemory(t, func(w *world) {
+			w.watchingNodes()
+			w.kubelet("healthy", 0)
+			stop := w.kubelet("a", 0)
+			w.runsOn("a", "web")
+			pod, err := w.Other.CoreV1().Pods("default").Get(w.ctx, "web", metav1.GetOptions{})
+			require.NoError(w, err)
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+			_, err = w.Other.CoreV1().Pods("default").UpdateStatus(w.ctx, pod, metav1.UpdateOptions{})
+			require.NoError(w, err)
+			stop()
+			w.Server.Inject(fakeapi.Fault{Match: match, Times: 10, Status: fakeapi.Unavailable()})
+			require.Equal(w, isGone, w.nodeAfter(2*time.Minute, "a"), "%s of %s has failed", match.Verb, match.Resource)
+			pod, err = w.Other.CoreV1().Pods("default").Get(w.ctx, "web", metav1.GetOptions{})
+			require.NoError(w, err)
+			require.Equal(w, corev1.ConditionFalse, pod.Status.Conditions[0].Status, "%s of %s has failed", match.Verb, match.Resource)
+		})
+	}
+}
+
+// What is not reported is not tried again.
+func TestANodeThatCannotBeJudgedIsAFailure(t *testing.T) {
+	for _, resource := range []string{"nodes", "leases", "pods"} {
+		inMemory(t, func(w *world) {
+			w.taintedNode("a")
+			w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "list", Resource: resource}, Hang: true})
+			m := mini.NewManager(w.Cluster)
+			c, err := mini.NewNodeLifecycleController(m)
+			require.NoError(w, err)
+			w.run(m.Cache.Run)
+			first := w.once(c, mini.Request{Name: "a"})
+			require.Equal(w, resource != "pods", first != nil, "there are no %s in the cache: %v", resource, first)
+			time.Sleep(time.Minute)
+			require.Error(w, w.once(c, mini.Request{Name: "a"}), "there are no %s in the cache", resource)
+		})
+	}
+}
+
+// One node whose API requests are slow must not keep the others waiting, and more workers would send
+// more requests at once.
+func TestFiveNodesAreJudgedAtTheSameTime(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "patch", Resource: "nodes"}, Delay: time.Second})
+		w.watchingNodes()
+		for i := range 7 {
+			w.taintedNode(strconv.Itoa(i))
+		}
+		time.Sleep(time.Minute)
+		require.Equal(w, 5, w.atOnce("nodelifecycle"))
+	})
+}
+
+// Without one of its watches, the controller would miss what it has to do, and no error said so.
+func TestTheControllerOfNodesNeedsAllItsKinds(t *testing.T) {
+	inMemory(t, func(w *world) {
+		all := []runtime.Object{&corev1.Node{}, &coordinationv1.Lease{}, &corev1.Pod{}}
+		_, err := mini.NewNodeLifecycleController(w.withKinds(all...))
+		require.NoError(w, err)
+		for i := range all {
+			_, err := mini.NewNodeLifecycleController(w.withKinds(slices.Delete(slices.Clone(all), i, i+1)...))
+			require.Error(w, err, "the scheme has two of three kinds")
+		}
 	})
 }
