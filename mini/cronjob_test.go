@@ -268,6 +268,30 @@ func TestTwoProcessesThatStartAtTheSameTimeMakeOneJob(t *testing.T) {
 	})
 }
 
+// The first process ended between the two writes, and the cache of the second one is late: that is no failure.
+func TestAJobThatTheCacheDoesNotShowYetIsFound(t *testing.T) {
+	inCron(t, func(w *cronWorld) {
+		w.create(cronJob("0 * * * *"))
+		w.sleepUntil("01-01 01:10")
+		w.slowWatch("jobs", time.Hour)
+		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "update", Resource: "cronjobs"}, Times: 1, Refuse: true})
+		for _, fails := range []bool{true, false} {
+			m := mini.NewManager(w.Cluster)
+			c, err := mini.NewCronJobController(m)
+			require.NoError(w, err)
+			if !fails { // its list is from the time before the Job
+				w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "list", Resource: "jobs"}, Times: 1, Stale: 1})
+			}
+			w.run(m.Cache.Run)
+			err = w.once(c, mini.Request{Namespace: "default", Name: "backup"})
+			require.Equal(w, fails, err != nil, "%v", err)
+		}
+		job, err := w.Other.BatchV1().Jobs("default").Get(w.ctx, "backup-15778140", metav1.GetOptions{})
+		require.NoError(w, err)
+		require.Equal(w, job.UID, w.get().Status.Active[0].UID)
+	})
+}
+
 // The Job goes as soon as it has succeeded. Its start must be in the status by then, or it would start again.
 func TestAJobIsForgottenOnlyWhenItsStartIsInTheStatus(t *testing.T) {
 	inCron(t, func(w *cronWorld) {
@@ -364,6 +388,26 @@ func TestWithReplaceTheActiveJobIsDeletedWithItsPods(t *testing.T) {
 	})
 }
 
+// Two Jobs would work on the same data, and old ones would stay until the next start.
+func TestADeletionOfAJobThatFailsIsTriedAgain(t *testing.T) {
+	inCron(t, func(w *cronWorld) {
+		w.runCron()
+		w.create(cronJob("0 * * * *", policy(batchv1.ReplaceConcurrent), keeps(0, 0)))
+		w.sleepUntil("01-01 01:30")
+		deletions := fakeapi.Match{Verb: "delete", Resource: "jobs"}
+		lift := w.Server.Inject(fakeapi.Fault{Match: deletions, Status: fakeapi.Forbidden()})
+		w.sleepUntil("01-01 02:10")
+		require.Equal(w, []string{"01-01 01:00"}, w.jobs())
+		lift()
+		w.sleepUntil("01-01 02:30")
+		require.Equal(w, []string{"01-01 02:00"}, w.jobs())
+		w.Server.Inject(fakeapi.Fault{Match: deletions, Times: 5, Status: fakeapi.Forbidden()})
+		w.ends(batchv1.JobComplete)
+		w.sleepUntil("01-01 02:40")
+		require.Empty(w, w.jobs())
+	})
+}
+
 // A Job of another controller may have the CronJob as one more owner: that must not end its work.
 func TestAJobOfAnotherControllerIsNeitherCountedNorReplaced(t *testing.T) {
 	inCron(t, func(w *cronWorld) {
@@ -387,7 +431,7 @@ func TestAJobOfAnotherControllerIsNeitherCountedNorReplaced(t *testing.T) {
 func TestWithAllowJobsRunSideBySide(t *testing.T) {
 	inCron(t, func(w *cronWorld) {
 		w.runCron()
-		w.create(cronJob("0 * * * *"))
+		w.create(cronJob("0 * * * *", func(s *batchv1.CronJobSpec) { s.JobTemplate.Annotations = nil }))
 		w.sleepUntil("01-01 03:01")
 		require.Equal(w, 3, w.active())
 		w.ends(batchv1.JobComplete)
@@ -396,6 +440,9 @@ func TestWithAllowJobsRunSideBySide(t *testing.T) {
 		w.sleepUntil("01-01 04:01")
 		w.ends(batchv1.JobFailed)
 		require.Equal(w, "2000-01-01T03:01:00Z", w.get().Status.LastSuccessfulTime.UTC().Format(time.RFC3339))
+		w.sleepUntil("01-01 05:01")
+		w.ends(batchv1.JobComplete)
+		require.Equal(w, "2000-01-01T05:01:00Z", w.get().Status.LastSuccessfulTime.UTC().Format(time.RFC3339))
 	})
 }
 
@@ -417,6 +464,14 @@ func TestTheOldestJobsOfEachKindGo(t *testing.T) {
 		require.Equal(w, []string{"01-01 07:00"}, w.jobs())
 		w.change(func(s *batchv1.CronJobSpec) { s.FailedJobsHistoryLimit = nil })
 		require.Len(w, w.Server.Requests(fakeapi.Match{Verb: "delete", Resource: "jobs"}), 7, "each once")
+
+		byHand := job(1, 1) // kubectl create job --from=cronjob/backup: its name says nothing about its age
+		byHand.Name = "backup-1"
+		byHand.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(w.get(), batchv1.SchemeGroupVersion.WithKind("CronJob"))}
+		_, err := w.Other.BatchV1().Jobs("default").Create(w.ctx, byHand, metav1.CreateOptions{})
+		require.NoError(w, err)
+		w.ends(batchv1.JobComplete)
+		require.Equal(w, []string{"01-01 00:01"}, w.jobs(), "it is the newest one")
 	})
 }
 
@@ -549,6 +604,39 @@ func TestACronJobThatIsBeingDeletedStartsNothing(t *testing.T) {
 		require.Equal(w, []string{"01-01 01:00"}, w.jobs())
 		w.ends(batchv1.JobComplete)
 		require.Zero(w, w.active())
+	})
+}
+
+// What is not reported is not tried again.
+func TestACronJobThatCannotBeReadIsAFailure(t *testing.T) {
+	for _, resource := range []string{"cronjobs", "jobs"} {
+		inCron(t, func(w *cronWorld) {
+			w.create(cronJob("0 * * * *"))
+			w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "list", Resource: resource}, Hang: true})
+			m := mini.NewManager(w.Cluster)
+			c, err := mini.NewCronJobController(m)
+			require.NoError(w, err)
+			w.run(m.Cache.Run)
+			require.Error(w, w.once(c, mini.Request{Namespace: "default", Name: "backup"}), "there are no %s in the cache", resource)
+			gone := w.once(c, mini.Request{Namespace: "default", Name: "gone"})
+			require.Equal(w, resource == "jobs", gone == nil, "%v", gone)
+		})
+	}
+}
+
+// One CronJob whose Job is created slowly must not keep the others waiting, and more workers would send
+// more requests at once.
+func TestFiveCronJobsAreReconciledAtTheSameTime(t *testing.T) {
+	inCron(t, func(w *cronWorld) {
+		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "create", Resource: "jobs"}, Delay: time.Second})
+		w.runCron()
+		for i := range 7 {
+			cj := cronJob("0 * * * *")
+			cj.Name = fmt.Sprint("backup-", i)
+			w.create(cj)
+		}
+		w.sleepUntil("01-01 01:30")
+		require.Equal(w, 5, w.atOnce("cronjob"))
 	})
 }
 
