@@ -1,6 +1,7 @@
 package mini_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -202,7 +203,7 @@ var (
 func TestAJobRunsAsManyPodsAsItNeedsAndNoMoreAtATimeThanAllowed(t *testing.T) {
 	inJobs(t, func(w *jobWorld) {
 		w.runJobs()
-		sum := job(5, 2)
+		sum := job(5, 2, func(s *batchv1.JobSpec) { s.ManagedBy = new(batchv1.JobControllerName) })
 		sum.Spec.Template.Labels = map[string]string{"app": "sum"}
 		sum.Spec.Template.Annotations = map[string]string{"team": "numbers"}
 		sum.Spec.Template.Finalizers = []string{"example.com/log"}
@@ -214,11 +215,14 @@ func TestAJobRunsAsManyPodsAsItNeedsAndNoMoreAtATimeThanAllowed(t *testing.T) {
 			require.Equal(w, []string{"example.com/log", batchv1.JobTrackingFinalizer}, pod.Finalizers)
 			require.Equal(w, "sum-", pod.GenerateName)
 		}
+		w.Server.ForgetRequests()
+		w.change(func(s *batchv1.JobSpec) { s.BackoffLimit = new(int32(5)) })
+		require.Equal(w, 1, w.requestsTo("update", "jobs"), "the user's: the status has no news")
 		for done := range int32(5) {
 			active := w.active()
 			require.Len(w, active, int(min(2, 5-done)), "%d of 5 are done", done)
 			require.Equal(w, [3]int32{min(2, 5-done), done, 0}, w.numbers())
-			require.Empty(w, w.conditions())
+			require.Empty(w, w.get().Status.Conditions)
 			w.ends(w.ready(active[0]), corev1.PodSucceeded)
 			time.Sleep(time.Second)
 		}
@@ -232,6 +236,7 @@ func TestAJobRunsAsManyPodsAsItNeedsAndNoMoreAtATimeThanAllowed(t *testing.T) {
 		require.Equal(w, version, w.get().ResourceVersion, "it is over")
 		w.deletePod(w.pods()[0])
 		require.Empty(w, w.active(), "who deletes the Pods of a Job that is over does not want it again")
+		require.Equal(w, status, w.get().Status, "it was complete then, and not now")
 	})
 }
 
@@ -247,9 +252,9 @@ func TestAJobWithoutCompletionsIsOverWhenOnePodHasSucceededAndTheOthersHaveEnded
 		time.Sleep(time.Hour)
 		require.Equal(w, [3]int32{1, 1, 1}, w.numbers(), "no new Pod: the queue is empty")
 		require.Empty(w, w.conditions(), "the third one has work in its hands")
-		w.ends(pods[2], corev1.PodSucceeded)
+		w.ends(pods[2], corev1.PodFailed)
 		require.Equal(w, completed, w.conditions())
-		require.Equal(w, [3]int32{0, 2, 1}, w.numbers())
+		require.Equal(w, [3]int32{0, 1, 2}, w.numbers())
 	})
 }
 
@@ -380,6 +385,25 @@ func TestAPodIsNotInTheNumberWhileItsFinalizerCannotBeRemoved(t *testing.T) {
 	})
 }
 
+// Failures that are not in the number yet are failures: their Job would get new Pods without end.
+func TestAJobFailsWhileTheFinalizersOfItsPodsCannotBeRemoved(t *testing.T) {
+	inJobs(t, func(w *jobWorld) {
+		w.runJobs()
+		w.create(job(3, 1, func(s *batchv1.JobSpec) { s.BackoffLimit = new(int32(1)) }))
+		lift := w.Server.Inject(fakeapi.Fault{Match: toPods("patch"), Status: fakeapi.Forbidden()})
+		for range 2 {
+			w.ends(w.active()[0], corev1.PodFailed)
+			time.Sleep(time.Minute)
+		}
+		require.Equal(w, tooMany[:1], w.conditions())
+		require.Empty(w, w.active())
+		lift()
+		time.Sleep(time.Hour)
+		require.Equal(w, tooMany, w.conditions())
+		require.Equal(w, [3]int32{0, 0, 2}, w.numbers())
+	})
+}
+
 // A new leader's cache of Pods may be behind its cache of Jobs: the Pod that the status lists is not there yet.
 func TestAPodThatTheCacheDoesNotShowYetIsNotTakenForOneThatIsGone(t *testing.T) {
 	inJobs(t, func(w *jobWorld) {
@@ -428,6 +452,45 @@ func TestAfterAFailureTheNextPodWaitsTwiceAsLongEachTime(t *testing.T) {
 	})
 }
 
+// A Pod that its node has evicted, or a user has deleted, may fail at once, too. The pause counts from then.
+func TestAfterAPodThatReportsNoEndTheNextOneWaits(t *testing.T) {
+	for _, deleted := range []bool{false, true} {
+		inJobs(t, func(w *jobWorld) {
+			w.runJobs()
+			w.create(job(1, 1))
+			pod := w.bind(w.active()[0], "node") // it has 30 seconds to end
+			if deleted {
+				time.Sleep(time.Hour)
+				w.changePodStatus(pod, func(pod *corev1.Pod) {
+					pod.Status.ContainerStatuses = []corev1.ContainerStatus{
+						{Name: "c", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}},
+						{Name: "d", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: metav1.NewTime(time.Now().Add(-time.Minute))}}},
+					}
+				})
+				w.deletePod(pod)
+			} else {
+				w.changePodStatus(pod, func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodFailed })
+			}
+			time.Sleep(9 * time.Second)
+			require.Empty(w, w.active(), "deleted: %v", deleted)
+			time.Sleep(2 * time.Second)
+			require.Len(w, w.active(), 1, "deleted: %v", deleted)
+		})
+	}
+}
+
+// One Pod works, so the next one may start at once, whatever others do at the same time.
+func TestAPodThatRunsIsNoFailure(t *testing.T) {
+	inJobs(t, func(w *jobWorld) {
+		w.runJobs()
+		w.create(job(4, 2))
+		w.ends(w.active()[0], corev1.PodFailed)
+		time.Sleep(11 * time.Second)
+		w.ends(w.active()[0], corev1.PodSucceeded)
+		require.Len(w, w.active(), 2)
+	})
+}
+
 // Ten minutes are the longest pause, and the limit the end.
 func TestAJobFailsWithTheFailureThatIsOneTooMany(t *testing.T) {
 	inJobs(t, func(w *jobWorld) {
@@ -444,7 +507,11 @@ func TestAJobFailsWithTheFailureThatIsOneTooMany(t *testing.T) {
 					w.ends(pod, corev1.PodFailed)
 				}
 			}
-			time.Sleep(11 * time.Minute)
+			time.Sleep(10*time.Minute - time.Second)
+			if failed == 7 {
+				require.Len(w, w.active(), 1, "all but the one that is on a node have failed")
+			}
+			time.Sleep(2 * time.Second)
 		}
 		require.Equal(w, "[FailureTarget BackoffLimitExceeded]", fmt.Sprint(w.conditions()))
 		require.Empty(w, w.active(), "the Pod that ran is told to end")
@@ -489,6 +556,20 @@ func TestRestartsCountAgainstTheLimitOfAPodThatRestartsItsContainers(t *testing.
 	}
 }
 
+// backoffLimit: 0 is for work that must not be done twice. A sidecar that is started again is no failure of it.
+func TestAJobWithoutRetriesRunsOnce(t *testing.T) {
+	inJobs(t, func(w *jobWorld) {
+		w.runJobs()
+		w.create(job(1, 1, func(s *batchv1.JobSpec) { s.BackoffLimit = new(int32(0)) }))
+		pod := w.changePodStatus(w.active()[0], func(pod *corev1.Pod) {
+			pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "sidecar", RestartCount: 3}}
+		})
+		require.Equal(w, [3]int32{1, 0, 0}, w.numbers())
+		w.ends(pod, corev1.PodFailed)
+		require.Equal(w, tooMany, w.conditions())
+	})
+}
+
 // A Job that hangs blocks the next one, and nothing else ends it.
 func TestAJobEndsAtItsDeadlineAndItsPodsWithIt(t *testing.T) {
 	inJobs(t, func(w *jobWorld) {
@@ -503,10 +584,16 @@ func TestAJobEndsAtItsDeadlineAndItsPodsWithIt(t *testing.T) {
 		require.Len(w, w.all(), 1, "the one that has succeeded stays for its log")
 	})
 	inJobs(t, func(w *jobWorld) { // between two Pods
-		w.runJobs()
-		w.create(job(1, 1, func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = new(int64(5)) }))
+		kill := w.runJobs()
+		w.create(job(1, 1, func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = new(int64(25)) }))
 		w.ends(w.active()[0], corev1.PodFailed)
-		time.Sleep(6 * time.Second)
+		time.Sleep(11 * time.Second)
+		require.Len(w, w.active(), 1, "the next Pod comes before the deadline")
+		w.ends(w.active()[0], corev1.PodFailed)
+		kill()
+		synctest.Wait()
+		w.runJobs() // which has set no timer before
+		time.Sleep(15 * time.Second)
 		require.Equal(w, tooLate, w.conditions(), "the deadline comes before the next Pod")
 	})
 }
@@ -532,10 +619,13 @@ func TestASuspendedJobHasNoPodsAndItsPauseDoesNotCount(t *testing.T) {
 	inJobs(t, func(w *jobWorld) {
 		w.runJobs()
 		suspend := func(yes bool) func(*batchv1.JobSpec) { return func(s *batchv1.JobSpec) { s.Suspend = &yes } }
-		w.create(job(3, 3, suspend(true), func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = new(int64(60)) }))
+		w.create(job(3, 2, suspend(true), func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = new(int64(60)) }))
 		require.Nil(w, w.get().Status.StartTime, "it has not begun")
 		require.Equal(w, []string{"Suspended JobSuspended"}, w.conditions())
+		since := w.get().Status.Conditions
 		time.Sleep(time.Hour)
+		w.change(func(s *batchv1.JobSpec) { s.Parallelism = new(int32(3)) })
+		require.Equal(w, since, w.get().Status.Conditions, "it is suspended since then, and not since now")
 		w.change(suspend(false))
 		require.Empty(w, w.conditions())
 		w.ends(w.active()[0], corev1.PodSucceeded)
@@ -587,6 +677,7 @@ func TestAJobThatIsResumedDoesNotWaitForThePodsThatItsPauseHasStopped(t *testing
 		time.Sleep(time.Second)
 		w.change(func(s *batchv1.JobSpec) { s.Suspend = new(false) })
 		require.Len(w, w.active(), 3)
+		require.EqualValues(w, 3, *w.get().Status.Terminating)
 	})
 }
 
@@ -602,6 +693,11 @@ func TestLessParallelismIsNoFailureOfThePodsThatGo(t *testing.T) {
 		require.EqualValues(w, 1, *w.get().Status.Ready)
 		w.change(func(s *batchv1.JobSpec) { s.Parallelism = new(int32(3)) })
 		require.Equal(w, [3]int32{3, 0, 0}, w.numbers())
+		require.EqualValues(w, 1, *w.get().Status.Ready)
+		w.Server.Inject(fakeapi.Fault{Match: toPods("delete"), Times: 5, Status: fakeapi.Forbidden()})
+		w.change(func(s *batchv1.JobSpec) { s.Parallelism = new(int32(2)) })
+		time.Sleep(time.Minute)
+		require.Equal(w, [3]int32{2, 0, 0}, w.numbers(), "a deletion that fails is tried again")
 	})
 }
 
@@ -655,6 +751,71 @@ func TestAPodThatIsDeletedBeforeTheCacheShowsTheEndOfItsJobCanGo(t *testing.T) {
 	})
 }
 
+// Another process has just ended the Job, and one of its last requests creates a Pod. Our cache shows the Job as it was.
+func TestAPodThatComesBeforeTheCacheShowsThatItsJobIsOverCanGo(t *testing.T) {
+	inJobs(t, func(w *jobWorld) {
+		w.slowWatch("jobs", 10*time.Second)
+		w.runJobs()
+		w.create(job(1, 1))
+		time.Sleep(time.Minute)
+		w.finished(w.get())
+		w.tracked("late", *metav1.NewControllerRef(w.get(), batchv1.SchemeGroupVersion.WithKind("Job")))
+		require.NotContains(w, w.all(), "[]", "the cache shows a Job that would count it")
+		time.Sleep(time.Minute)
+		require.Equal(w, []string{"[]", "[]"}, w.all())
+	})
+}
+
+// finished is what another controller reports.
+func (w *jobWorld) finished(job *batchv1.Job) {
+	w.Helper()
+	now := metav1.Now()
+	job.Status = batchv1.JobStatus{
+		StartTime: cmp.Or(job.Status.StartTime, &now), CompletionTime: &now, Succeeded: 1, Terminating: new(int32(0)),
+		Conditions: []batchv1.JobCondition{
+			{Type: batchv1.JobSuccessCriteriaMet, Status: corev1.ConditionTrue}, {Type: batchv1.JobComplete, Status: corev1.ConditionTrue},
+		},
+	}
+	_, err := w.Other.BatchV1().Jobs("default").UpdateStatus(w.ctx, job, metav1.UpdateOptions{})
+	require.NoError(w, err)
+}
+
+// tracked creates a Pod that some Job is to count.
+func (w *jobWorld) tracked(name string, owners ...metav1.OwnerReference) {
+	w.Helper()
+	pod := &corev1.Pod{Spec: job(1, 1).Spec.Template.Spec}
+	pod.Name, pod.Finalizers, pod.OwnerReferences = name, []string{batchv1.JobTrackingFinalizer}, owners
+	_, err := w.Other.CoreV1().Pods("default").Create(w.ctx, pod, metav1.CreateOptions{})
+	require.NoError(w, err)
+	synctest.Wait()
+}
+
+// kubectl delete pod would wait forever.
+func TestAPodWhoseOwnerAUserHasTakenOutCanGo(t *testing.T) {
+	inJobs(t, func(w *jobWorld) {
+		w.runJobs()
+		w.tracked("free")
+		require.Equal(w, []string{"[]"}, w.all())
+	})
+}
+
+// At the end of a Job with a thousand Pods, each of them is looked at once more.
+func TestAPodThatIsCountedCostsNoRequests(t *testing.T) {
+	inJobs(t, func(w *jobWorld) {
+		w.runJobs()
+		w.create(job(3, 3))
+		pods := w.active()
+		w.Server.ForgetRequests()
+		for _, pod := range pods {
+			w.ends(pod, corev1.PodSucceeded)
+		}
+		require.Zero(w, w.requestsTo("get", "jobs"), "nobody has to look for its Job")
+		require.Zero(w, w.requestsTo("list", "pods"), "the cache shows it")
+		require.Equal(w, 3, w.requestsTo("patch", "pods"))
+		require.Equal(w, completed, w.conditions())
+	})
+}
+
 // A Job is deleted and created again under its name while its old Pods end.
 func TestAJobDoesNotCountThePodsOfItsPredecessor(t *testing.T) {
 	inJobs(t, func(w *jobWorld) {
@@ -682,11 +843,8 @@ func TestAPodWhoseJobTheCacheDoesNotShowYetKeepsItsFinalizer(t *testing.T) {
 		w.runJobs()
 		synctest.Wait()
 		owner := w.create(job(1, 1))
-		pod := &corev1.Pod{Spec: owner.Spec.Template.Spec}
-		pod.Name, pod.Labels, pod.Finalizers = "early", owner.Spec.Template.Labels, []string{batchv1.JobTrackingFinalizer}
-		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, batchv1.SchemeGroupVersion.WithKind("Job"))}
-		_, err := w.Other.CoreV1().Pods("default").Create(w.ctx, pod, metav1.CreateOptions{})
-		require.NoError(w, err)
+		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "get", Resource: "jobs"}, Times: 3, Status: fakeapi.Unavailable()})
+		w.tracked("early", *metav1.NewControllerRef(owner, batchv1.SchemeGroupVersion.WithKind("Job")))
 		time.Sleep(5 * time.Second)
 		require.Equal(w, []string{"[batch.kubernetes.io/job-tracking]"}, w.all())
 	})
@@ -702,13 +860,12 @@ func TestWhatIsNotOursIsLeftAlone(t *testing.T) {
 		for _, ref := range []metav1.OwnerReference{
 			{APIVersion: "batch/v1", Kind: "Job", Name: "sum", UID: w.get().UID, Controller: new(true)},
 			{APIVersion: "example.com/v1", Kind: "Job", Name: "x", UID: "x", Controller: new(true)},
+			{APIVersion: "batch/v1", Kind: "CronJob", Name: "y", UID: "y", Controller: new(true)},
 		} {
-			pod := &corev1.Pod{Spec: job(1, 1).Spec.Template.Spec}
-			pod.Name, pod.Finalizers, pod.OwnerReferences = ref.Name, []string{batchv1.JobTrackingFinalizer}, []metav1.OwnerReference{ref}
-			_, err := w.Other.CoreV1().Pods("default").Create(w.ctx, pod, metav1.CreateOptions{})
-			require.NoError(w, err)
+			w.tracked(ref.Name, ref)
 		}
-		require.Equal(w, slices.Repeat([]string{"[batch.kubernetes.io/job-tracking]"}, 2), w.all())
+		w.finished(w.get())
+		require.Equal(w, slices.Repeat([]string{"[batch.kubernetes.io/job-tracking]"}, 3), w.all())
 	})
 }
 
@@ -735,13 +892,17 @@ func TestAJobThatMiniCannotRunIsNotBegun(t *testing.T) {
 func TestNoMoreThanFiveHundredPodsAreInTheStatusAndAllAreCounted(t *testing.T) {
 	inJobs(t, func(w *jobWorld) {
 		kill := w.runJobs()
-		w.create(job(700, 700))
+		w.create(job(700, 700, func(s *batchv1.JobSpec) { s.BackoffLimit = new(int32(100)) }))
 		time.Sleep(time.Second)
 		require.Len(w, w.active(), 700)
 		kill()
 		synctest.Wait()
-		for _, pod := range w.active() {
-			w.ends(pod, corev1.PodSucceeded)
+		for i, pod := range w.active() {
+			if i%14 == 0 {
+				w.ends(pod, corev1.PodFailed)
+			} else {
+				w.ends(pod, corev1.PodSucceeded)
+			}
 		}
 		most := 0
 		jobs, err := w.Other.BatchV1().Jobs("default").Watch(w.ctx, metav1.ListOptions{})
@@ -749,17 +910,57 @@ func TestNoMoreThanFiveHundredPodsAreInTheStatusAndAllAreCounted(t *testing.T) {
 		w.run(func(context.Context) error {
 			for event := range jobs.ResultChan() {
 				if job, ok := event.Object.(*batchv1.Job); ok {
-					most = max(most, len(job.Status.UncountedTerminatedPods.Succeeded))
+					u := job.Status.UncountedTerminatedPods
+					most = max(most, len(u.Succeeded)+len(u.Failed))
 				}
 			}
 			return nil
 		})
+		w.Server.ForgetRequests()
 		w.runJobs()
 		time.Sleep(time.Minute)
-		require.Equal(w, [3]int32{0, 700, 0}, w.numbers())
-		require.Equal(w, completed, w.conditions())
+		require.Equal(w, [3]int32{50, 650, 50}, w.numbers())
 		require.Equal(w, 500, most)
-		require.Len(w, w.all(), 700, "no Pod too many while 200 were neither active nor in the status")
+		require.Equal(w, 50, w.requestsTo("create", "pods"), "no Pod too many while 200 were neither active nor in the status")
+	})
+}
+
+// What is not reported is not tried again.
+func TestAJobThatCannotBeReadIsAFailure(t *testing.T) {
+	for _, resource := range []string{"jobs", "pods"} {
+		inJobs(t, func(w *jobWorld) {
+			w.create(job(1, 1))
+			w.tracked("pod")
+			w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "list", Resource: resource}, Hang: true})
+			m := mini.NewManager(w.Cluster)
+			jobs, err := mini.NewJobController(m)
+			require.NoError(w, err)
+			w.run(m.Cache.Run)
+			require.Error(w, w.once(jobs[0], mini.Request{Namespace: "default", Name: "sum"}), "there are no %s in the cache", resource)
+			gone := mini.Request{Namespace: "default", Name: "gone"}
+			if resource == "pods" {
+				require.Error(w, w.once(jobs[1], mini.Request{Namespace: "default", Name: "pod"}))
+				require.NoError(w, w.once(jobs[0], gone))
+			} else {
+				require.NoError(w, w.once(jobs[1], gone))
+			}
+		})
+	}
+}
+
+// One Job whose Pods are created slowly must not keep the others waiting, and more workers would send
+// more requests at once.
+func TestFiveJobsAreReconciledAtTheSameTime(t *testing.T) {
+	inJobs(t, func(w *jobWorld) {
+		w.Server.Inject(fakeapi.Fault{Match: toPods("create"), Delay: time.Second})
+		w.runJobs()
+		for i := range 7 {
+			job := job(1, 1)
+			job.Name = fmt.Sprint("sum-", i)
+			w.create(job)
+		}
+		time.Sleep(time.Minute)
+		require.Equal(w, 5, w.atOnce("job"))
 	})
 }
 
