@@ -1,6 +1,7 @@
 package mini_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -165,6 +166,10 @@ func TestTheTemplateChoosesTheNodes(t *testing.T) {
 			spec.NodeSelector = map[string]string{"cores": "16"}
 		}, []string{"fast"}},
 		{"no node affinity", func(spec *corev1.PodSpec) { spec.Affinity = &corev1.Affinity{} }, []string{long, "fast", "plain", "slow"}},
+		{"preferences only", func(spec *corev1.PodSpec) {
+			terms()(spec)
+			spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution = nil
+		}, []string{long, "fast", "plain", "slow"}},
 	} {
 		inDaemons(t, nil, func(w *rolloutWorld) {
 			w.addNode(long)
@@ -173,8 +178,35 @@ func TestTheTemplateChoosesTheNodes(t *testing.T) {
 			w.addNode("slow", label("disk", "hdd"), label("cores", "4"))
 			w.addDaemons(daemonSet(inPodSpec(c.change)))
 			require.Equal(w, c.want, slices.Sorted(maps.Keys(w.onNodes())), c.what)
+			require.EqualValues(w, 1, w.daemons().Status.ObservedGeneration, c.what)
 		})
 	}
+}
+
+// A user may make such Pods, and the selector may match them. A node that got none in return would have no agent.
+func TestAPodThatIsForNoNodeStandsForNone(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.addNode("a")
+		sets := &mini.DaemonSets{Client: w.cached()}
+		w.addDaemons(daemonSet())
+		preferred := func(spec *corev1.PodSpec) { spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{}} }
+		for i, change := range []func(*corev1.PodSpec){
+			func(*corev1.PodSpec) {}, func(spec *corev1.PodSpec) { spec.Affinity = &corev1.Affinity{} }, preferred,
+			terms(byNodeName("NotIn", "a")), terms(byNodeName("In", "a", "b")),
+			func(spec *corev1.PodSpec) { terms(byNodeName("In", "a"))(spec); spec.NodeName = "gone" },
+		} {
+			pod := &corev1.Pod{Spec: daemonSet(inPodSpec(change)).Spec.Template.Spec}
+			pod.Name, pod.Labels = fmt.Sprint("stray-", i), map[string]string{"app": "web"}
+			_, err := w.Other.CoreV1().Pods("default").Create(w.ctx, pod, metav1.CreateOptions{})
+			require.NoError(w, err)
+		}
+		for range 2 {
+			synctest.Wait()
+			_, err := sets.Reconcile(w.ctx, web)
+			require.NoError(w, err)
+		}
+		require.Len(w, names(w.live()), 7, "one is new")
+	})
 }
 
 // A DaemonSet that binds its Pods itself puts them on nodes that are full.
@@ -203,7 +235,7 @@ func TestTaintsKeepPodsAwayAndOnlySomeTakeThemAway(t *testing.T) {
 			spec.Tolerations = []corev1.Toleration{{Key: "ours", Operator: corev1.TolerationOpEqual, Value: "yes"}}
 		})))
 		w.changeNode("a", taint("theirs", corev1.TaintEffectNoSchedule))
-		w.addNode("c", taint("theirs", corev1.TaintEffectNoSchedule))
+		w.addNode("c", taint("theirs", corev1.TaintEffectNoSchedule), taint("theirs", corev1.TaintEffectPreferNoSchedule))
 		w.addNode("d", taint("theirs", corev1.TaintEffectPreferNoSchedule))
 		w.addNode("e", taint("ours", corev1.TaintEffectNoExecute))
 		w.addNode("f", taint("ours", corev1.TaintEffectNoSchedule), taint("theirs", corev1.TaintEffectNoExecute))
@@ -221,7 +253,7 @@ func TestTaintsKeepPodsAwayAndOnlySomeTakeThemAway(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.Equal(w, map[string]string{"b": "v2", "d": "v2", "e": "v2"}, w.onNodes())
 		w.changeNode("a", noTaints)
-		w.changeNode("b", taint("theirs", corev1.TaintEffectNoExecute))
+		w.changeNode("b", taint("theirs", corev1.TaintEffectNoExecute), taint("theirs", corev1.TaintEffectNoSchedule))
 		time.Sleep(time.Minute)
 		require.Equal(w, map[string]string{"a": "v2", "d": "v2", "e": "v2"}, w.onNodes())
 	})
@@ -662,6 +694,35 @@ func TestTheDaemonSetControllerNeedsAllItsKinds(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.needsAll(mini.NewDaemonSetController,
 			&appsv1.DaemonSet{}, &appsv1.ControllerRevision{}, &corev1.Pod{}, &corev1.Node{})
+	})
+}
+
+// A second revision of the same template would be a rollout that restarts all Pods.
+func TestARevisionThatCannotBeReadIsAFailure(t *testing.T) {
+	toRevisions := func(verb string) fakeapi.Match { return fakeapi.Match{Verb: verb, Resource: "controllerrevisions"} }
+	inMemory(t, func(w *world) {
+		w.slowWatch("controllerrevisions", time.Minute)
+		w.Server.Inject(fakeapi.Fault{Match: toRevisions("create"), Times: 1, LoseResponse: true})
+		w.Server.Inject(fakeapi.Fault{Match: toRevisions("get"), Times: 1, Status: fakeapi.Unavailable()})
+		sets := &mini.DaemonSets{Client: w.cached()}
+		w.addDaemons(daemonSet())
+		for _, fails := range []bool{true, true, false, false} {
+			_, err := sets.Reconcile(w.ctx, web)
+			require.Equal(w, fails, err != nil, "%v", err)
+			time.Sleep(20 * time.Second)
+		}
+		require.Len(w, w.controllerRevisions(), 1)
+		require.Zero(w, w.requestsTo("update", "controllerrevisions"), "the only one is the newest one")
+	})
+	inMemory(t, func(w *world) {
+		w.Server.Inject(fakeapi.Fault{Match: toRevisions("list"), Hang: true})
+		sets := &mini.DaemonSets{Client: w.cached()}
+		w.addDaemons(daemonSet())
+		ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
+		defer cancel()
+		_, err := sets.Reconcile(ctx, web)
+		require.Error(w, err)
+		require.Zero(w, w.requestsTo("create", "controllerrevisions"))
 	})
 }
 

@@ -49,6 +49,7 @@ func withTenants(t *testing.T, test func(w *tenants)) {
 			Group: "example.com", Version: "v1", Kind: "Fungus", Resource: "fungi",
 		})
 		config := w.Server.Config()
+		config.QPS = 0 // as in a program that sets nothing: client-go's limit
 		config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 			return transport(func(r *http.Request) (*http.Response, error) {
 				response, err := next.RoundTrip(r)
@@ -427,6 +428,7 @@ func TestANamespaceGoesWhereThereAreNoPods(t *testing.T) {
 		w.fungus("red", "amanita")
 		w.deleteNamespace("red")
 		require.Nil(w, w.after(time.Minute, "red"))
+		require.Zero(w, w.fungi("red"))
 	})
 }
 

@@ -111,6 +111,7 @@ func TestAPodStaysOnATaintedNodeForAsLongAsItTolerates(t *testing.T) {
 		require.Equal(w, []string{"delicate", "minute", "negative", "none", "other"}, w.evictedAfter(3*time.Second))
 		require.Equal(w, []string{"delicate", "minute", "negative", "none", "other"}, w.evictedAfter(time.Hour))
 		require.Equal(w, 1, w.requestsTo("patch", "nodes"), "when the taint came is written once, not at each reconcile")
+		require.Equal(w, 5, w.requestsTo("delete", "pods"), "each Pod is told once")
 	})
 }
 
@@ -188,8 +189,10 @@ func TestATaintThatKeepsNewPodsAwayEndsNone(t *testing.T) {
 		node, err := w.Other.CoreV1().Nodes().Get(w.ctx, "a", metav1.GetOptions{})
 		require.NoError(w, err)
 		require.Nil(w, node.Spec.Taints[0].TimeAdded, "nothing counts from it")
-		w.taint("a", append(node.Spec.Taints, broken)...)
-		require.Equal(w, []string{"delicate"}, w.evictedAfter(0), "of the two taints, one ends it")
+		w.runsOn("a", "tough", tolerates(broken.Key))
+		old := corev1.Taint{Key: "example.com/old", Effect: corev1.TaintEffectNoSchedule, TimeAdded: new(metav1.Now())}
+		w.taint("a", append(node.Spec.Taints, old, broken)...)
+		require.Equal(w, []string{"delicate"}, w.evictedAfter(time.Hour), "of the three taints, one ends Pods")
 		node, err = w.Other.CoreV1().Nodes().Get(w.ctx, "a", metav1.GetOptions{})
 		require.NoError(w, err)
 		require.Nil(w, node.Spec.Taints[0].TimeAdded)
@@ -201,12 +204,13 @@ func TestAnEvictedPodSaysWhyItEnds(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.taintedNode("a", broken)
 		w.runsOn("a", "delicate")
+		w.ready(w.pods()[0])
 		w.evicting()
 		require.Equal(w, []string{"delicate"}, w.evictedAfter(0))
 		pod, err := w.Other.CoreV1().Pods("default").Get(w.ctx, "delicate", metav1.GetOptions{})
 		require.NoError(w, err)
-		require.Len(w, pod.Status.Conditions, 1)
-		c := pod.Status.Conditions[0]
+		require.Len(w, pod.Status.Conditions, 2)
+		c := pod.Status.Conditions[1]
 		require.Equal(w, corev1.DisruptionTarget, c.Type)
 		require.Equal(w, corev1.ConditionTrue, c.Status)
 		require.Equal(w, "DeletionByTaintManager", c.Reason)
