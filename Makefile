@@ -188,7 +188,7 @@ mutants: $(MUTANTS) ## Make small mistakes in mini and list those that no test n
 	@$(MUTANTS) $(FILE)
 
 .PHONY: compare-controllers
-compare-controllers: $(CLUSTER_COMMAND) ## Play 470 scenarios with our controllers and with Kubernetes' own; list what differs (about 30 minutes)
+compare-controllers: $(CLUSTER_COMMAND) ## Play 476 scenarios with our controllers and with Kubernetes' own; list what differs (about 30 minutes)
 	@$(CLUSTER_COMMAND) build
 	cd benchmarks && go run ./cmd/controllers && go run ./cmd/controllers -rest
 

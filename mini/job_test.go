@@ -645,6 +645,21 @@ func TestASuspendedJobHasNoPodsAndItsPauseDoesNotCount(t *testing.T) {
 	})
 }
 
+// Up to v1.35, a Job kept its start in a pause. It would stay "Suspended", and its pause would count.
+func TestAJobThatAnOlderControllerHasSuspendedIsResumed(t *testing.T) {
+	inJobs(t, func(w *jobWorld) {
+		job := w.create(job(1, 1, func(s *batchv1.JobSpec) { s.ActiveDeadlineSeconds = new(int64(60)) }))
+		job.Status.StartTime = new(metav1.Now())
+		job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionTrue}}
+		_, err := w.Other.BatchV1().Jobs("default").UpdateStatus(w.ctx, job, metav1.UpdateOptions{})
+		require.NoError(w, err)
+		time.Sleep(time.Hour)
+		w.runJobs()
+		require.Empty(w, w.conditions())
+		require.Equal(w, time.Now().Unix(), w.get().Status.StartTime.Unix())
+	})
+}
+
 // A Pod may succeed before it learns of the pause. The API server refuses the end of a Job without a start, each time.
 func TestAJobWhoseLastPodSucceedsInAPauseIsComplete(t *testing.T) {
 	inJobs(t, func(w *jobWorld) {

@@ -59,7 +59,7 @@ func planJob(job *batchv1.Job, pods []*corev1.Pod, now metav1.Time) *jobPlan {
 	if len(running)+len(uncountedPods(&p.status)) > 0 {
 		return p // the API server refuses the end of a Job that is not all counted
 	}
-	if p.status.StartTime == nil { // a Pod has ended at the moment of a pause
+	if p.status.StartTime == nil { // it is paused, and the API server wants a start
 		p.status.StartTime = &p.now
 	}
 	end := batchv1.JobFailed
@@ -126,11 +126,12 @@ func uncountedPods(status *batchv1.JobStatus) []types.UID {
 
 // startOrResume sets the time from which the deadline counts: pauses do not.
 func (p *jobPlan) startOrResume() {
-	if *p.job.Spec.Suspend || p.status.StartTime != nil {
+	resumes := jobCondition(&p.status, batchv1.JobSuspended) != nil
+	if *p.job.Spec.Suspend || !resumes && p.status.StartTime != nil {
 		return
 	}
 	p.status.StartTime = &p.now
-	if jobCondition(&p.status, batchv1.JobSuspended) != nil {
+	if resumes {
 		p.setCondition(batchv1.JobSuspended, corev1.ConditionFalse, "JobResumed", "")
 	}
 }

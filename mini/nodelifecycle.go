@@ -301,10 +301,9 @@ func (n *NodeLifecycle) podsNotReady(
 			if c.Type != corev1.PodReady || c.Status != corev1.ConditionTrue {
 				continue
 			}
-			pod.Status.Conditions[i] = corev1.PodCondition{
-				Type: c.Type, Status: corev1.ConditionFalse, Reason: "NodeNotReady",
-				LastTransitionTime: now,
-			}
+			c.Status, c.LastTransitionTime = corev1.ConditionFalse, now
+			c.Reason, c.Message = "NodeNotReady", ""
+			pod.Status.Conditions[i] = c
 			err = errors.Join(err, IgnoreNotFound(n.client.UpdateStatus(ctx, pod)))
 		}
 	}

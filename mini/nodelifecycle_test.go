@@ -243,7 +243,7 @@ func TestThePodsOfASilentNodeAreNotReady(t *testing.T) {
 			w.runsOn(node, name)
 			pod, err := pods.Get(w.ctx, name, metav1.GetOptions{})
 			require.NoError(w, err)
-			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodInitialized, Status: yes}, {Type: corev1.PodReady, Status: ready}}
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodInitialized, Status: yes}, {Type: corev1.PodReady, Status: ready, ObservedGeneration: 3}}
 			_, err = pods.UpdateStatus(w.ctx, pod, metav1.UpdateOptions{})
 			require.NoError(w, err)
 			synctest.Wait()
@@ -259,6 +259,7 @@ func TestThePodsOfASilentNodeAreNotReady(t *testing.T) {
 		conditions := func(name string) []corev1.ConditionStatus {
 			pod, err := pods.Get(w.ctx, name, metav1.GetOptions{})
 			require.NoError(w, err)
+			require.Equal(w, int64(3), pod.Status.Conditions[1].ObservedGeneration, "what the kubelet has seen")
 			return []corev1.ConditionStatus{pod.Status.Conditions[0].Status, pod.Status.Conditions[1].Status}
 		}
 		require.Equal(w, []corev1.ConditionStatus{yes, no}, conditions("on-a"), "the last one is Ready")

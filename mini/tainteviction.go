@@ -124,15 +124,18 @@ func (e *TaintEviction) Reconcile(ctx context.Context, req Request) (Result, err
 func (e *TaintEviction) evict(
 	ctx context.Context, pod *corev1.Pod, now metav1.Time,
 ) error {
-	c := corev1.PodCondition{
-		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
-		Reason: "DeletionByTaintManager", LastTransitionTime: now,
-	}
-	said := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
+	at := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.DisruptionTarget
 	})
-	if !said {
-		pod.Status.Conditions = append(pod.Status.Conditions, c)
+	if at < 0 {
+		at = len(pod.Status.Conditions)
+		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{})
+	}
+	if c := &pod.Status.Conditions[at]; c.Status != corev1.ConditionTrue {
+		*c = corev1.PodCondition{
+			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
+			Reason: "DeletionByTaintManager", LastTransitionTime: now,
+		}
 		if err := e.client.UpdateStatus(ctx, pod); err != nil {
 			return err
 		}

@@ -205,11 +205,17 @@ func TestAnEvictedPodSaysWhyItEnds(t *testing.T) {
 		w.taintedNode("a", broken)
 		w.runsOn("a", "delicate")
 		w.ready(w.pods()[0])
+		stale, err := w.Other.CoreV1().Pods("default").Get(w.ctx, "delicate", metav1.GetOptions{})
+		require.NoError(w, err)
+		stale.Status.Conditions = append(stale.Status.Conditions,
+			corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionFalse})
+		_, err = w.Other.CoreV1().Pods("default").UpdateStatus(w.ctx, stale, metav1.UpdateOptions{})
+		require.NoError(w, err)
 		w.evicting()
 		require.Equal(w, []string{"delicate"}, w.evictedAfter(0))
 		pod, err := w.Other.CoreV1().Pods("default").Get(w.ctx, "delicate", metav1.GetOptions{})
 		require.NoError(w, err)
-		require.Len(w, pod.Status.Conditions, 2)
+		require.Len(w, pod.Status.Conditions, 2, "there is one of each type")
 		c := pod.Status.Conditions[1]
 		require.Equal(w, corev1.DisruptionTarget, c.Type)
 		require.Equal(w, corev1.ConditionTrue, c.Status)

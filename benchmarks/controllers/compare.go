@@ -70,7 +70,7 @@ func compareCounts(theirs, ours stage.Judgement) (found []Found) {
 	for _, what := range slices.Sorted(maps.Keys(both)) {
 		if theirs.Counts[what] != ours.Counts[what] {
 			found = append(found, Found{Step: "in all", Difference: mask.Difference{
-				Path: "Count/" + "." + what, Theirs: fmt.Sprint(theirs.Counts[what], " ", theirs.History[what]), Ours: fmt.Sprint(ours.Counts[what], " ", ours.History[what]),
+				Path: "Count/." + what, Theirs: fmt.Sprint(theirs.Counts[what], " ", theirs.History[what]), Ours: fmt.Sprint(ours.Counts[what], " ", ours.History[what]),
 			}})
 		}
 	}

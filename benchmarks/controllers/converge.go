@@ -14,10 +14,11 @@ import (
 	"github.com/loopwright/loopwright/benchmarks/controllers/stage"
 )
 
-// calm is for how long nothing may change when a step has come to its end.
-const calm = time.Second
+// calm is how long nothing may change before a step is over. It is longer than the second for which the original's Job
+// controller gathers the events of Pods. A step in which nothing may happen rests on it alone.
+const calm = 2 * time.Second
 
-// Patience is for how long a step may take. A node may be silent for a minute before anybody does anything.
+// Patience is how long a step may take. A silent node is noticed after a minute.
 const Patience = 3 * time.Minute
 
 // Converge plays a scenario on both sides, step by step. The next step begins when both have what the step leads to, are
@@ -38,7 +39,11 @@ func (w Worlds) Converge(ctx context.Context, scenario scenarios.Scenario, names
 		go stages[i].Kubelet(ctx)
 		defer func() { report.Err = errors.Join(report.Err, stages[i].End(context.WithoutCancel(ctx))) }()
 	}
+	seen := map[mask.Difference]bool{}
 	for i, step := range scenario.Steps {
+		if w.Ours == w.Theirs {
+			step.Ours = step.Theirs
+		}
 		text := fmt.Sprintf("%d, %s", i+1, step.Text)
 		failed := make([]error, len(stages))
 		var both sync.WaitGroup
@@ -57,7 +62,10 @@ func (w Worlds) Converge(ctx context.Context, scenario scenarios.Scenario, names
 		}
 		found, err := converge(ctx, scenario, step, stages, time.Now().Add(patience), explained)
 		for _, difference := range found {
-			report.Found = append(report.Found, Found{Difference: difference, Step: text})
+			if !seen[difference] {
+				seen[difference] = true
+				report.Found = append(report.Found, Found{Difference: difference, Step: text})
+			}
 		}
 		if err != nil {
 			report.Err = fmt.Errorf("step %s: %w", text, err)
@@ -92,7 +100,7 @@ func converge(ctx context.Context, scenario scenarios.Scenario, step scenarios.S
 		})
 		missing := []string{}
 		for i, side := range []string{"the original", "ours"} {
-			for _, want := range step.Until {
+			for _, want := range slices.Concat(step.Until, [][]string{step.Theirs, step.Ours}[i]) {
 				if has := states[i].Says(want); has != "" {
 					missing = append(missing, fmt.Sprintf("%s: want %s, have %s", side, want, has))
 				}

@@ -76,14 +76,16 @@ scenarios of [the library's](controllers-compared.md): ` + "`go run ./cmd/contro
 the library does not have, play the %d scenarios at the end of this page, with the originals of Kubernetes v1.36.3 and with mini's, each
 on an embedded cluster: ` + "`go run ./cmd/controllers -rest`" + `, which is a part of ` + "`make compare-controllers`" + `, too.
 
-The nodes and Pods are played by the comparison. After each step, both clusters have to come to what the step leads to, and to the same in
-every field of every object: Jobs, CronJobs, DaemonSets, StatefulSets, ControllerRevisions, claims, ConfigMaps, Pods, the namespace, and
+The nodes and Pods are played by the comparison. After each step, both clusters must reach what the step leads to, and agree in every field
+of every object, but for those in the table: Jobs, CronJobs, DaemonSets, StatefulSets, ControllerRevisions, claims, ConfigMaps, Pods, the namespace, and
 the nodes of the scenario: metadata, spec, status, and which fields the controllers own. In the end, as many objects must have been created
 and deleted. What is new in each run is replaced: UIDs, versions, times, generated names, hashes and starts. mini writes no Events, so
 these are not compared. The garbage collector has [a comparison of its own](controllers-compared.md) in the library, and mini's is held to
 the walk-throughs of Kubernetes' documentation ([walkthroughs.md](walkthroughs.md)).
 
 ## What differs, and why
+
+The rows about Deployments, ReplicaSets and Endpoints come from the library's scenarios, the others from those below.
 
 | field | in | why |
 |---|---|---|

@@ -88,7 +88,7 @@ func (s *Summary) End(took time.Duration, everything bool) error {
 		if s.used[i] > 0 {
 			s.printf("Explained %d times, first in %q: %s\n", s.used[i], s.first[i], e.Field)
 		} else if everything && !e.Sometimes {
-			return fmt.Errorf("explained.yaml explains what does not differ any more: %s", e.Field)
+			return fmt.Errorf("an explanation explains what does not differ any more: %s (%s)", e.Field, e.Scenario)
 		}
 	}
 	if s.failed > 0 || s.played < s.of {

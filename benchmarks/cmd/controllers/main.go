@@ -64,6 +64,9 @@ func main() {
 
 func writePages() error {
 	pages, err := controllers.Pages()
+	if err != nil {
+		return err
+	}
 	for name, text := range pages {
 		err = errors.Join(err, os.WriteFile(filepath.Join("..", "docs", name), []byte(text), 0o644))
 	}

@@ -42,7 +42,7 @@ func (n *names) scrubbed(object stage.Object) (map[string]any, error) {
 	}
 	if spec, ok := tree["spec"].(map[string]any); ok {
 		if taints, ok := spec["taints"].([]any); ok {
-			slices.SortFunc(taints, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) }) // key, then effect
+			slices.SortFunc(taints, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) }) // effect, then key
 		}
 	}
 	if subsets, ok := tree["subsets"].([]any); ok {

@@ -32,6 +32,8 @@ type Step struct {
 	Do   func(context.Context, *stage.Stage) error
 	// Until is what the step leads to, as mask.State.Says reads it. Only the scenarios of Rest have it.
 	Until []string
+	// Theirs and Ours are what only the originals come to, and only ours.
+	Theirs, Ours []string
 	// Hurried says that the next step does not wait until this one has settled.
 	Hurried bool
 }

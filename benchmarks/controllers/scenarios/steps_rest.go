@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -24,6 +24,12 @@ func (s Step) until(wants ...string) Step {
 	return s
 }
 
+// differs adds what only the originals come to, and what only ours do.
+func (s Step) differs(theirs, ours []string) Step {
+	s.Theirs, s.Ours = theirs, ours
+	return s
+}
+
 // act is a step that does one thing with the client.
 func act(text string, do func(context.Context, *stage.Stage) error) Step {
 	return Step{Text: text, Do: do}
@@ -32,8 +38,8 @@ func act(text string, do func(context.Context, *stage.Stage) error) Step {
 // refused is a step that the API server refuses.
 func refused(step Step) Step {
 	return act(step.Text+", which is refused", func(ctx context.Context, s *stage.Stage) error {
-		if err := step.Do(ctx, s); err == nil {
-			return errors.New("it was accepted")
+		if err := step.Do(ctx, s); !apierrors.IsForbidden(err) {
+			return fmt.Errorf("it was not refused: %w", err)
 		}
 		return nil
 	})
@@ -95,10 +101,13 @@ func cronJobs(s *stage.Stage) calls[*batchv1.CronJob] {
 	return s.Client.BatchV1().CronJobs(s.Namespace)
 }
 
-// atNewYear is a schedule whose last start is months ago.
-const atNewYear = "0 0 1 1 *"
+// onceAYear is a schedule that starts at the beginning of one day, which was so many days ago.
+func onceAYear(daysAgo int) string {
+	day := time.Now().UTC().AddDate(0, 0, -daysAgo)
+	return fmt.Sprintf("0 0 %d %d *", day.Day(), day.Month())
+}
 
-// cronJob is a CronJob that does nothing until the end of the year, unless it has missed a start.
+// cronJob is a CronJob that does nothing for months, unless it has missed a start.
 func cronJob(schedule, image string, changes ...func(*batchv1.CronJob)) *batchv1.CronJob {
 	c := &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: batchv1.CronJobSpec{Schedule: schedule}}
 	c.Spec.JobTemplate.Spec = job(image).Spec
@@ -110,29 +119,20 @@ func editCron(text string, how func(*batchv1.CronJob)) Step {
 	return edit(text, "web", cronJobs, how)
 }
 
-// missed lets the CronJob have had its last start at a moment, so that all starts since then are missed.
-func missed(since string) Step {
-	return act("its last start was on "+since, func(ctx context.Context, s *stage.Stage) error {
-		at, err := time.Parse(time.DateOnly, since)
-		if err != nil {
-			return err
-		}
+// missed lets the CronJob have had its last start so many days ago, so that all starts since then are missed.
+func missed(daysAgo int) Step {
+	return act(fmt.Sprintf("its last start was %d days ago", daysAgo), func(ctx context.Context, s *stage.Stage) error {
 		crons := s.Client.BatchV1().CronJobs(s.Namespace)
 		return stage.Poll(ctx, "the last start", func() error {
 			c, err := crons.Get(ctx, "web", metav1.GetOptions{})
 			if err != nil {
 				return err
 			}
-			c.Status.LastScheduleTime = &metav1.Time{Time: at}
+			c.Status.LastScheduleTime = &metav1.Time{Time: time.Now().AddDate(0, 0, -daysAgo)}
 			_, err = crons.UpdateStatus(ctx, c, metav1.UpdateOptions{})
 			return err
 		})
 	})
-}
-
-// newYear is the first day of this year, or one that is so many days later.
-func newYear(days int) string {
-	return time.Date(time.Now().Year(), 1, 1+days, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
 }
 
 // DaemonSets
@@ -174,8 +174,8 @@ func onNodes(names ...string) func(*appsv1.DaemonSet) {
 	}
 }
 
-func on(node string) which {
-	return which{"the Pod on " + node, func(p *corev1.Pod) bool { return p.Spec.NodeName == node }}
+func on(name string) which {
+	return which{"the Pod on " + name, func(p *corev1.Pod) bool { return p.Spec.NodeName == name }}
 }
 
 // StatefulSets
@@ -268,16 +268,22 @@ func podOn(node, name string, seconds int64, changes ...func(*corev1.Pod)) Step 
 	})
 }
 
+func leave(ctx context.Context, s *stage.Stage) error {
+	return s.Client.CoreV1().Nodes().Delete(ctx, s.NodeName(node), metav1.DeleteOptions{})
+}
+
 // Namespaces
 
+func configMaps(s *stage.Stage) calls[*corev1.ConfigMap] {
+	return s.Client.CoreV1().ConfigMaps(s.Namespace)
+}
+
 func configMap(name string, finalizers ...string) Step {
-	maps := func(s *stage.Stage) calls[*corev1.ConfigMap] { return s.Client.CoreV1().ConfigMaps(s.Namespace) }
-	return create("create the ConfigMap "+name, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: finalizers}}, maps)
+	return create("create the ConfigMap "+name, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: finalizers}}, configMaps)
 }
 
 func freeConfigMap(name string) Step {
-	maps := func(s *stage.Stage) calls[*corev1.ConfigMap] { return s.Client.CoreV1().ConfigMaps(s.Namespace) }
-	return edit("the finalizers of the ConfigMap "+name+" go", name, maps, func(m *corev1.ConfigMap) { m.Finalizers = nil })
+	return edit("the finalizers of the ConfigMap "+name+" go", name, configMaps, func(m *corev1.ConfigMap) { m.Finalizers = nil })
 }
 
 var deleteNamespace = act("delete the namespace", func(ctx context.Context, s *stage.Stage) error {
@@ -310,8 +316,4 @@ func specFinalizers(text string, how func([]corev1.FinalizerName) []corev1.Final
 			return err
 		})
 	})
-}
-
-func leave(ctx context.Context, s *stage.Stage) error {
-	return s.Client.CoreV1().Nodes().Delete(ctx, s.NodeName(node), metav1.DeleteOptions{})
 }

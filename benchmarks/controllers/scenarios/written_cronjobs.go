@@ -2,6 +2,9 @@ package scenarios
 
 import (
 	"context"
+	"fmt"
+	"strings"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,69 +32,72 @@ func startAgain(schedule string) Step {
 }
 
 var (
-	yesterday = missed(newYear(-1))
+	aMonthAgo = onceAYear(30)
+	longAgo   = missed(40)
+	missesIt  = []string{"Job=0"}
+	startsIt  = []string{"Job=1", "Pod=1", oneActive}
 	oneActive = "CronJob/web.status.active[web-start1].name=web-start1"
 )
 
 var cronJobScenarios = []Scenario{
-	about("cronjob", "its time has not come", createCron(cronJob("0 0 31 12 *", "works:1")).until("Job=0")),
+	about("cronjob", "its time has not come", createCron(cronJob(onceAYear(-30), "works:1")).until("Job=0")),
 	about("cronjob", "a start that was missed",
-		createCron(cronJob(atNewYear, "works:1")).until("Job=0"), yesterday.until("Job=1", "Pod=1", oneActive)),
+		createCron(cronJob(aMonthAgo, "works:1")).until("Job=0"), longAgo.until("Job=1", "Pod=1", oneActive)),
 	about("cronjob", "a Job that completes",
-		createCron(cronJob(atNewYear, "completes:1")).until("Job=0"),
-		yesterday.until("Job=1", "CronJob/web.status.lastSuccessfulTime=<time>")),
+		createCron(cronJob(aMonthAgo, "completes:1")).until("Job=0"),
+		longAgo.until("Job=1", "CronJob/web.status.lastSuccessfulTime=<time>")),
 	about("cronjob", "a Job that fails",
-		createCron(cronJob(atNewYear, "fails:1", func(c *batchv1.CronJob) { c.Spec.JobTemplate.Spec.BackoffLimit = new(int32(0)) })).until("Job=0"),
-		yesterday.until("Job/web-start1.status.conditions[Failed].status=True", "CronJob/web.status.active[web-start1].name=(none)")),
+		createCron(cronJob(aMonthAgo, "fails:1", func(c *batchv1.CronJob) { c.Spec.JobTemplate.Spec.BackoffLimit = new(int32(0)) })).until("Job=0"),
+		longAgo.until("Job/web-start1.status.conditions[Failed].status=True", "CronJob/web.status.active[web-start1].name=(none)")),
 	about("cronjob", "of many starts that were missed, the last",
-		createCron(cronJob("0 0 * * *", "works:1")).until("Job=0"), yesterday.until("Job=1", oneActive)),
+		createCron(cronJob(fmt.Sprintf("0 %d * * *", time.Now().UTC().Add(-12*time.Hour).Hour()), "works:1")).until("Job=0"), longAgo.until("Job=1", oneActive)),
 	about("cronjob", "of many starts on one day of the year, the last",
-		createCron(cronJob("* * 1 1 *", "works:1")).until("Job=0"), yesterday.until("CronJob=1")),
+		createCron(cronJob("* *"+strings.TrimPrefix(aMonthAgo, "0 0"), "works:1")).until("Job=0"), longAgo.until("CronJob=1").differs(missesIt, startsIt)),
 	about("cronjob", "a new schedule, of which a start is missed",
-		createCron(cronJob("0 0 31 12 *", "works:1")).until("Job=0"), yesterday.until("Job=0"),
-		reschedule(atNewYear).until("CronJob=1")),
+		createCron(cronJob(onceAYear(-30), "works:1")).until("Job=0"), longAgo.until("Job=0"),
+		reschedule(aMonthAgo).until("CronJob=1").differs(missesIt, startsIt)),
 	about("cronjob", "missed by more than its deadline",
-		createCron(cronJob(atNewYear, "works:1", func(c *batchv1.CronJob) { c.Spec.StartingDeadlineSeconds = new(int64(60)) })).until("Job=0"),
-		yesterday.until("Job=0", "CronJob/web.status.lastScheduleTime=<time>")),
+		createCron(cronJob(aMonthAgo, "works:1", func(c *batchv1.CronJob) { c.Spec.StartingDeadlineSeconds = new(int64(60)) })).until("Job=0"),
+		longAgo.until("Job=0", "CronJob/web.status.lastScheduleTime=<time>")),
 	about("cronjob", "suspended, then resumed",
-		createCron(cronJob(atNewYear, "works:1", cronSuspended(true))).until("Job=0"), yesterday.until("Job=0"),
+		createCron(cronJob(aMonthAgo, "works:1", cronSuspended(true))).until("Job=0"), longAgo.until("Job=0"),
 		editCron("resume", cronSuspended(false)).until("Job=1", oneActive)),
 	about("cronjob", "two Jobs at a time",
-		createCron(cronJob(atNewYear, "works:1")).until("Job=0"), yesterday.until("Job=1", "Pod=1"),
-		startAgain("0 0 2 1 *").until("Job=2", "Pod=2", oneActive)),
+		createCron(cronJob(aMonthAgo, "works:1")).until("Job=0"), longAgo.until("Job=1", "Pod=1"),
+		startAgain(onceAYear(20)).until("Job=2", "Pod=2", oneActive)),
 	about("cronjob", "one Job at a time: it waits",
-		createCron(cronJob(atNewYear, "works:1", concurrency(batchv1.ForbidConcurrent))).until("Job=0"),
-		yesterday.until("Job=1", "Pod=1"), startAgain("0 0 2 1 *").until("Job=1", "Pod=1"),
+		createCron(cronJob(aMonthAgo, "works:1", concurrency(batchv1.ForbidConcurrent))).until("Job=0"),
+		longAgo.until("Job=1", "Pod=1"), startAgain(onceAYear(20)).until("Job=1", "Pod=1"),
 		exitsWell(aReadyPod).until("Job=2", "CronJob/web.status.active[web-start2].name=web-start2")),
 	about("cronjob", "one Job at a time: it replaces",
-		createCron(cronJob(atNewYear, "works:1", concurrency(batchv1.ReplaceConcurrent))).until("Job=0"),
-		yesterday.until("Job=1", "Pod=1"),
-		startAgain("0 0 2 1 *").until("Job=1", "Pod=1", "CronJob/web.status.active[web-start2].name=web-start2")),
+		createCron(cronJob(aMonthAgo, "works:1", concurrency(batchv1.ReplaceConcurrent))).until("Job=0"),
+		longAgo.until("Job=1", "Pod=1"),
+		startAgain(onceAYear(20)).until("Job=1", "Pod=1", "CronJob/web.status.active[web-start2].name=web-start2")),
 	about("cronjob", "a Job that a user has made of it",
-		createCron(cronJob(atNewYear, "works:1", concurrency(batchv1.ForbidConcurrent))).until("Job=0"),
-		jobByHand.until("Job=1", "Pod=1"), yesterday.until("Job=2", "Pod=2")),
+		createCron(cronJob(aMonthAgo, "works:1", concurrency(batchv1.ForbidConcurrent))).until("Job=0"),
+		jobByHand.until("Job=1", "Pod=1"), longAgo.until("Job=2", "Pod=2")),
 	about("cronjob", "it forgets old Jobs",
-		createCron(cronJob(atNewYear, "completes:1", func(c *batchv1.CronJob) { c.Spec.SuccessfulJobsHistoryLimit = new(int32(1)) })).until("Job=0"),
-		yesterday.until("Job=1", "Pod=1", "CronJob/web.status.lastSuccessfulTime=<time>"),
-		startAgain("0 0 2 1 *").until("Job=1", "Pod=1", "Job/web-start2.status.succeeded=1")),
+		createCron(cronJob(aMonthAgo, "completes:1", func(c *batchv1.CronJob) { c.Spec.SuccessfulJobsHistoryLimit = new(int32(1)) })).until("Job=0"),
+		longAgo.until("Job=1", "Pod=1", "CronJob/web.status.lastSuccessfulTime=<time>"),
+		startAgain(onceAYear(20)).until("Job=1", "Pod=1", "Job/web-start2.status.succeeded=1")),
 	about("cronjob", "its Job is deleted while it runs",
-		createCron(cronJob(atNewYear, "works:1")).until("Job=0"), yesterday.until("Job=1", "Pod=1", oneActive),
+		createCron(cronJob(aMonthAgo, "works:1")).until("Job=0"), longAgo.until("Job=1", "Pod=1", oneActive),
 		act("delete all Jobs", func(ctx context.Context, s *stage.Stage) error {
 			policy := background
 			return s.Client.BatchV1().Jobs(s.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: &policy}, metav1.ListOptions{})
 		}).until("Job=0", "Pod=0", "CronJob/web.status.active[web-start1].name=(none)")),
 	about("cronjob", "a time zone",
-		createCron(cronJob(atNewYear, "works:1", func(c *batchv1.CronJob) { c.Spec.TimeZone = new("Asia/Kolkata") })).until("Job=0"),
-		yesterday.until("Job=1", oneActive)),
+		createCron(cronJob(aMonthAgo, "works:1", func(c *batchv1.CronJob) { c.Spec.TimeZone = new("Asia/Kolkata") })).until("Job=0"),
+		longAgo.until("Job=1", oneActive)),
 	about("cronjob", "labels, annotations and a new template",
-		createCron(cronJob(atNewYear, "works:1", func(c *batchv1.CronJob) {
+		createCron(cronJob(aMonthAgo, "works:1", func(c *batchv1.CronJob) {
 			c.Spec.JobTemplate.Labels, c.Spec.JobTemplate.Annotations = map[string]string{"a": "b"}, map[string]string{"c": "d"}
 		})).until("Job=0"),
-		yesterday.until("Job=1", oneActive),
+		longAgo.until("Job=1", oneActive),
 		editCron("another template", func(c *batchv1.CronJob) { c.Spec.JobTemplate.Labels["a"] = "e" }).until("Job=1"),
-		startAgain("0 0 2 1 *").until("Job=2", "Job/web-start2.metadata.labels.a=e")),
+		startAgain(onceAYear(20)).until("Job=2", "Job/web-start2.metadata.labels.a=e")),
 	about("cronjob", "deleted with its Jobs",
-		createCron(cronJob(atNewYear, "works:1")).until("Job=0"), yesterday.until("Job=1", "Pod=1"),
+		createCron(cronJob(aMonthAgo, "works:1")).until("Job=0"), longAgo.until("Job=1", "Pod=1"),
 		remove("CronJob", "web", background, cronJobs).until("CronJob=0", "Job=0", "Pod=0")),
 }
 

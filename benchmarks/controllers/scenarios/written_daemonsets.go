@@ -14,7 +14,15 @@ func daemonsAre(wanted, updated, available int) []string {
 		}
 		return fmt.Sprintf("DaemonSet/web.status.%s=%d", field, n)
 	}
-	return []string{fmt.Sprintf("DaemonSet/web.status.desiredNumberScheduled=%d", wanted), says("updatedNumberScheduled", updated), says("numberAvailable", available)}
+	return []string{"DaemonSet/web.status.observedGeneration=the newest", fmt.Sprintf("DaemonSet/web.status.desiredNumberScheduled=%d", wanted), says("updatedNumberScheduled", updated), says("numberAvailable", available)}
+}
+
+// podsRun says that these Pods run, and are not ending.
+func podsRun(names ...string) (all []string) {
+	for _, name := range names {
+		all = append(all, "Pod/"+name+".status.phase=Running", "Pod/"+name+".metadata.deletionTimestamp=(none)")
+	}
+	return all
 }
 
 var (
@@ -41,7 +49,7 @@ var daemonSetScenarios = []Scenario{
 		daemonsRun("breaks:1").until(daemonsAre(3, 3, 0)...)),
 	about("daemonset", "surge",
 		createDaemons(daemonSet("works:1", daemonRolling("1", "0"))).until(allDaemonsRun...),
-		daemonsRun("works:2").until(append([]string{"Pod=3"}, allDaemonsRun...)...)),
+		daemonsRun("works:2").until(append([]string{"Pod=3", "ControllerRevision=2"}, allDaemonsRun...)...)),
 	about("daemonset", "surge, and the new one is never ready",
 		createDaemons(daemonSet("works:1", daemonRolling("1", "0"))).until(allDaemonsRun...),
 		daemonsRun("breaks:1").until("Pod=4"),
@@ -55,8 +63,8 @@ var daemonSetScenarios = []Scenario{
 	about("daemonset", "on no node",
 		createDaemons(daemonSet("works:1", onNodes("nowhere"))).until("DaemonSet/web.status.observedGeneration=the newest", "Pod=0")),
 	about("daemonset", "a Pod that is deleted, and one that fails",
-		createDaemons(daemonSet("works:1")).until(allDaemonsRun...), deletePod(on("node-1")).until(allDaemonsRun...),
-		fail(on("node-2")).until(append([]string{"Pod=3"}, allDaemonsRun...)...)),
+		createDaemons(daemonSet("works:1")).until(allDaemonsRun...), deletePod(on("node-1")).until(append(podsRun("web-pod1", "web-pod2", "web-pod3"), allDaemonsRun...)...),
+		fail(on("node-2")).until(append(append(podsRun("web-pod1", "web-pod2", "web-pod3"), "Pod=3"), allDaemonsRun...)...)),
 	about("daemonset", "a Pod that is no longer ready",
 		createDaemons(daemonSet("works:1")).until(allDaemonsRun...),
 		becomeUnready(on("node-1")).until(daemonsAre(3, 3, 2)...), daemonsRun("breaks:1").until(daemonsAre(3, 1, 2)...)),

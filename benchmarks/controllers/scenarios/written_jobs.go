@@ -71,15 +71,15 @@ var jobScenarios = []Scenario{
 		remove("Job", "web", background, jobs).until("Job=0", "Pod=0")),
 	about("job", "deleted without its Pods",
 		createJob(job("works:1", completions(2, 2))).until("Job/web.status.ready=2"),
-		remove("Job", "web", orphan, jobs).until("Job=0", "Pod=2")),
+		remove("Job", "web", orphan, jobs).until("Job=0", "Pod=2", "Pod/web-pod1.metadata.finalizers[0]=(none)", "Pod/web-pod2.metadata.finalizers[0]=(none)")),
 	about("job", "nothing to do", createJob(job("works:1", completions(0, 3))).until(jobIsComplete, "Pod=0")),
 	about("job", "a selector of its own",
 		createPod(pod("a", web)).until("Pod=1"),
 		createJob(job("works:1", completions(2, 2), func(j *batchv1.Job) {
 			j.Spec.ManualSelector, j.Spec.Selector = new(true), &metav1.LabelSelector{MatchLabels: web}
-		})).until("Job/web.status.ready=2")),
+		})).until("Job/web.status.ready=2").differs([]string{"Pod=2"}, []string{"Pod=3"})),
 	about("job", "indexed",
 		createJob(job("completes:1", completions(2, 2), func(j *batchv1.Job) {
 			j.Spec.CompletionMode = new(batchv1.IndexedCompletion)
-		})).until("Job=1")),
+		})).until("Job=1").differs([]string{jobIsComplete, "Pod=2"}, []string{"Pod=0"})),
 }

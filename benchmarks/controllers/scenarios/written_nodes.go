@@ -31,6 +31,9 @@ func taintIs(i int, key string) string {
 	return fmt.Sprintf("Node/<namespace>-n1.spec.taints[%d].key=%s", i, key)
 }
 
+// evictsSince is the time of the taint that ends Pods, which comes first.
+const evictsSince = "Node/<namespace>-n1.spec.taints[0].timeAdded=<time>"
+
 // onlyItsOwn is the taint of the stage, and no other one.
 var onlyItsOwn = taintIs(1, "(none)")
 
@@ -38,9 +41,9 @@ var nodeScenarios = []Scenario{
 	about("node", "it joins", joins),
 	about("node", "silent, with Pods that stay, and that wait, and that go",
 		joins, forever, podTolerates("soon", 3), podTolerates("at-once", 0), podTolerates("later", 3600),
-		goesDark.until(isDark, "Pod/forever.status.conditions[Ready].status=False", "Pod/soon.status.conditions[DisruptionTarget].status=True", "Pod/at-once.status.conditions[DisruptionTarget].status=True")),
+		goesDark.until(isDark, evictsSince, "Pod/forever.status.conditions[Ready].status=False", "Pod/soon.status.conditions[DisruptionTarget].status=True", "Pod/at-once.status.conditions[DisruptionTarget].status=True")),
 	about("node", "silent, and back",
-		joins, podTolerates("later", 3600), goesDark.until(isDark, "Pod/later.status.conditions[Ready].status=False"),
+		joins, podTolerates("later", 3600), goesDark.until(isDark, evictsSince, "Pod/later.status.conditions[Ready].status=False"),
 		isBack.until(nodeIs(corev1.NodeReady, corev1.ConditionTrue), onlyItsOwn)),
 	about("node", "it reports that it is not ready",
 		joins, podTolerates("soon", 3), forever,
@@ -48,7 +51,7 @@ var nodeScenarios = []Scenario{
 		isBack.until("Pod=1", onlyItsOwn)),
 	about("node", "not ready, and then silent",
 		joins, podTolerates("later", 3600), isSick.until("Node/<namespace>-n1.spec.taints[2].effect=NoSchedule"),
-		goesDark.until(isDark, taintIs(0, corev1.TaintNodeUnreachable))),
+		goesDark.until(isDark, evictsSince, taintIs(0, corev1.TaintNodeUnreachable))),
 	about("node", "pressure of memory, disk and processes",
 		joins, forever,
 		reports(node, "is short of memory", corev1.ConditionTrue, pressed(corev1.NodeMemoryPressure)).until(taintIs(1, corev1.TaintNodeMemoryPressure)),
@@ -76,7 +79,7 @@ var nodeScenarios = []Scenario{
 		joins, forever, editNode("taint it", node, taint("example.com/x", corev1.TaintEffectNoSchedule)).until("Pod=1")),
 	about("node", "it has never reported",
 		addNode(node, func(n *corev1.Node) { n.Status.Conditions = nil }).until("Node=1"),
-		goesDark.until(isDark, "Node/<namespace>-n1.status.conditions[Ready].reason=NodeStatusNeverUpdated")),
+		goesDark.until(isDark, evictsSince, taintIs(0, corev1.TaintNodeUnreachable), "Node/<namespace>-n1.status.conditions[Ready].reason=NodeStatusNeverUpdated")),
 	about("node", "it leaves while Pods are on it", joins, forever, act("the node leaves", leave).until("Node=0")),
 }
 

@@ -14,7 +14,7 @@ func statefulIs(there, updated, available int) []string {
 		}
 		return fmt.Sprintf("StatefulSet/web.status.%s=%d", field, n)
 	}
-	return []string{fmt.Sprintf("Pod=%d", there), fmt.Sprintf("StatefulSet/web.status.replicas=%d", there), says("updatedReplicas", updated),
+	return []string{"StatefulSet/web.status.observedGeneration=the newest", fmt.Sprintf("Pod=%d", there), fmt.Sprintf("StatefulSet/web.status.replicas=%d", there), says("updatedReplicas", updated),
 		fmt.Sprintf("StatefulSet/web.status.availableReplicas=%d", available)}
 }
 
@@ -35,20 +35,21 @@ var statefulSetScenarios = []Scenario{
 		scaleStateful(3).until(statefulIs(3, 3, 3)...), scaleStateful(1).until(statefulIs(1, 1, 1)...),
 		scaleStateful(0).until("Pod=0", "StatefulSet/web.status.replicas=0")),
 	about("statefulset", "scaled down while one lingers",
-		createStateful(statefulSet(3, "lingers:1")).until(statefulIs(3, 3, 3)...), scaleStateful(1).until("Pod=3"),
-		letGo.until("Pod=2"), letGo.until(statefulIs(1, 1, 1)...)),
+		createStateful(statefulSet(3, "lingers:1")).until(statefulIs(3, 3, 3)...), scaleStateful(1).until("Pod=3", "Pod/web-2.metadata.deletionTimestamp=<time>"),
+		letGo.until("Pod=2", "Pod/web-1.metadata.deletionTimestamp=<time>"), letGo.until(statefulIs(1, 1, 1)...)),
 	about("statefulset", "another image",
 		createStateful(statefulSet(3, "works:1")).until(statefulIs(3, 3, 3)...),
 		statefulRuns("works:2").until(append(statefulIs(3, 3, 3), "ControllerRevision=2", podRuns("web-0", "works:2"), "StatefulSet/web.status.currentRevision=web-rev2")...)),
 	about("statefulset", "a bad image, and back",
 		createStateful(statefulSet(3, "works:1")).until(statefulIs(3, 3, 3)...),
 		statefulRuns("breaks:1").until(statefulIs(3, 1, 2)...),
-		statefulRuns("works:1").until("Pod=3", "StatefulSet/web.status.observedGeneration=the newest"),
+		statefulRuns("works:1").until("Pod=3", "StatefulSet/web.status.observedGeneration=the newest").
+			differs([]string{podRuns("web-2", "breaks:1")}, []string{podRuns("web-2", "works:1"), "StatefulSet/web.status.availableReplicas=3"}),
 		deletePod(named("web-2")).until(statefulIs(3, 3, 3)...)),
 	about("statefulset", "a partition",
 		createStateful(statefulSet(3, "works:1", partition(2))).until(statefulIs(3, 3, 3)...),
 		statefulRuns("works:2").until(append(statefulIs(3, 1, 3), podRuns("web-2", "works:2"), podRuns("web-1", "works:1"))...),
-		deletePod(named("web-0")).until(append(statefulIs(3, 1, 3), podRuns("web-0", "works:1"))...),
+		deletePod(named("web-0")).until(append(podsRun("web-0"), append(statefulIs(3, 1, 3), podRuns("web-0", "works:1"))...)...),
 		editStateful("a partition of 0", partition(0)).until(append(statefulIs(3, 3, 3), podRuns("web-0", "works:2"))...)),
 	about("statefulset", "replaced by hand",
 		createStateful(statefulSet(2, "works:1", func(s *appsv1.StatefulSet) {
@@ -58,7 +59,7 @@ var statefulSetScenarios = []Scenario{
 		deletePod(named("web-0")).until(append(statefulIs(2, 1, 2), podRuns("web-0", "works:2"))...)),
 	about("statefulset", "a Pod that is deleted, and one that fails",
 		createStateful(statefulSet(3, "works:1")).until(statefulIs(3, 3, 3)...),
-		deletePod(named("web-1")).until(statefulIs(3, 3, 3)...), fail(named("web-0")).until(statefulIs(3, 3, 3)...)),
+		deletePod(named("web-1")).until(append(podsRun("web-0", "web-1", "web-2"), statefulIs(3, 3, 3)...)...), fail(named("web-0")).until(append(podsRun("web-0", "web-1", "web-2"), statefulIs(3, 3, 3)...)...)),
 	about("statefulset", "a Pod that is no longer ready stops the others",
 		createStateful(statefulSet(2, "works:1")).until(statefulIs(2, 2, 2)...),
 		becomeUnready(named("web-0")).until(statefulIs(2, 2, 1)...),

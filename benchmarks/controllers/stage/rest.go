@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -14,7 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// The kinds that are watched besides, in a world with Rest.
+// The further kinds that a world with Rest watches.
 const (
 	Job                   = "Job"
 	CronJob               = "CronJob"
@@ -76,8 +77,8 @@ func stageOf(object Object) string {
 	return object.GetNamespace()
 }
 
-// AddNode makes a node for this stage alone, in a zone of its own: an outage of it is none of the others. It has the name of
-// the stage in front.
+// AddNode makes a node for this stage alone, in a zone of its own, so its outage does not affect the others. Its name
+// begins with that of the stage.
 func (s *Stage) AddNode(ctx context.Context, name string, change func(*corev1.Node)) error {
 	node := playedNode(s.NodeName(name))
 	node.Labels[stageLabel] = s.Namespace
@@ -119,9 +120,11 @@ func (s *Stage) ReportNode(ctx context.Context, name string, ready corev1.Condit
 func report(node *corev1.Node, ready corev1.ConditionStatus) {
 	now := metav1.Now()
 	node.Status.Conditions = nil
-	for kind, status := range map[corev1.NodeConditionType]corev1.ConditionStatus{
-		corev1.NodeReady: ready, corev1.NodeMemoryPressure: corev1.ConditionFalse, corev1.NodeDiskPressure: corev1.ConditionFalse, corev1.NodePIDPressure: corev1.ConditionFalse,
-	} {
+	for _, kind := range []corev1.NodeConditionType{corev1.NodeReady, corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure} {
+		status := corev1.ConditionFalse
+		if kind == corev1.NodeReady {
+			status = ready
+		}
 		node.Status.Conditions = append(node.Status.Conditions, corev1.NodeCondition{Type: kind, Status: status, Reason: "Played", LastTransitionTime: now, LastHeartbeatTime: now})
 	}
 }
@@ -195,7 +198,7 @@ func (w *World) removeNodes(ctx context.Context, namespace string) (err error) {
 	}
 	w.mu.Lock()
 	for name := range w.alive {
-		if len(name) > len(namespace) && name[:len(namespace)+1] == namespace+"-" {
+		if strings.HasPrefix(name, namespace+"-") {
 			delete(w.alive, name)
 		}
 	}
@@ -217,6 +220,10 @@ func (s *Stage) Rests(ctx context.Context, long time.Duration) (bool, error) {
 	s.mu.Unlock()
 	if err := errors.Join(err, s.world.Err(), context.Cause(ctx)); err != nil || time.Since(last) < long {
 		return false, err
+	}
+	open := s.Pods(func(p *corev1.Pod) bool { return duty(p) != nothing && !s.world.isSilent(p.Spec.NodeName) })
+	if len(open) > 0 { // a kubelet has to act
+		return false, nil
 	}
 	return s.isCurrent(ctx)
 }
