@@ -749,6 +749,20 @@ func TestThePodsOfAJobThatIsDeletedCanGo(t *testing.T) {
 	}
 }
 
+// Its Pods go with it: a new one would be left over.
+func TestAJobThatIsBeingDeletedStartsNothing(t *testing.T) {
+	inJobs(t, func(w *jobWorld) {
+		w.runJobs()
+		sum := job(3, 1)
+		sum.Finalizers = []string{"example.com/wait"}
+		w.create(sum)
+		require.NoError(w, w.Other.BatchV1().Jobs("default").Delete(w.ctx, "sum", metav1.DeleteOptions{}))
+		w.ends(w.active()[0], corev1.PodSucceeded)
+		time.Sleep(time.Minute)
+		require.Empty(w, w.active())
+	})
+}
+
 // The last event of the Pod comes while the cache still shows the Job: the end of the Job has to wake it.
 func TestAPodThatIsDeletedBeforeTheCacheShowsTheEndOfItsJobCanGo(t *testing.T) {
 	inJobs(t, func(w *jobWorld) {
