@@ -726,6 +726,23 @@ func TestARevisionThatCannotBeReadIsAFailure(t *testing.T) {
 	})
 }
 
+// To try an invalid selector again does not make it valid, and it selects nothing.
+func TestADaemonSetWithAnInvalidSelectorIsAFailureThatNoRetryCures(t *testing.T) {
+	inDaemons(t, []string{"a"}, func(w *rolloutWorld) {
+		_, err := w.Server.Load(appsv1.SchemeGroupVersion.WithResource("daemonsets"), daemonSet(func(ds *appsv1.DaemonSet) {
+			ds.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Resembles"}}
+		}))
+		require.NoError(w, err)
+		time.Sleep(time.Hour)
+		require.Empty(w, w.live())
+		tries := slices.DeleteFunc(w.Cluster.Trace.Events(), func(e trace.Event) bool {
+			return e.Kind != trace.ReconcileEnd || e.Layer != "daemonset"
+		})
+		require.Len(w, tries, 1)
+		require.Equal(w, trace.GivenUp, tries[0].Outcome)
+	})
+}
+
 // kubectl rollout undo sends the data of a revision as a patch.
 func TestARevisionIsAPatchThatBringsTheTemplateBack(t *testing.T) {
 	inDaemons(t, []string{"a"}, func(w *rolloutWorld) {
