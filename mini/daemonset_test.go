@@ -709,7 +709,7 @@ func TestARevisionThatCannotBeReadIsAFailure(t *testing.T) {
 		for _, fails := range []bool{true, true, false, false} {
 			_, err := sets.Reconcile(w.ctx, web)
 			require.Equal(w, fails, err != nil, "%v", err)
-			time.Sleep(20 * time.Second)
+			time.Sleep(40 * time.Second)
 		}
 		require.Len(w, w.controllerRevisions(), 1)
 		require.Zero(w, w.requestsTo("update", "controllerrevisions"), "the only one is the newest one")
