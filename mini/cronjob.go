@@ -91,12 +91,12 @@ func dueStart(
 	cj *batchv1.CronJob, jobs []*batchv1.Job, now time.Time,
 ) (due, next time.Time, invalid error) {
 	if cj.DeletionTimestamp != nil || *cj.Spec.Suspend {
-		return due, now, nil
+		return due, next, nil
 	}
 	zone := ptr.Deref(cj.Spec.TimeZone, "UTC")
 	schedule, err := cron.ParseStandard("TZ=" + zone + " " + cj.Spec.Schedule)
 	if err != nil {
-		return due, now, fmt.Errorf("the schedule of %s: %w", KeyOf(cj), err)
+		return due, next, fmt.Errorf("the schedule of %s: %w", KeyOf(cj), err)
 	}
 	since := ptr.Deref(cj.Status.LastScheduleTime, cj.CreationTimestamp)
 	due, next = startsAround(schedule, since.Time, now)
