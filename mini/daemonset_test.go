@@ -592,25 +592,49 @@ func TestASlowWatchMakesNoDaemonTooManyAndNoneTooFew(t *testing.T) {
 func TestANodesHeartbeatWakesNoDaemonSet(t *testing.T) {
 	inDaemons(t, []string{"a"}, func(w *rolloutWorld) {
 		w.addDaemons(daemonSet())
-		ends := func() (n int) {
-			synctest.Wait()
-			for _, e := range w.Cluster.Trace.Events() {
-				if e.Kind == trace.ReconcileEnd && e.Layer == "daemonset" {
-					n++
-				}
-			}
-			return n
-		}
-		before := ends()
+		before := w.daemonReconciles()
 		node, err := w.Other.CoreV1().Nodes().Get(w.ctx, "a", metav1.GetOptions{})
 		require.NoError(w, err)
 		node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
 		_, err = w.Other.CoreV1().Nodes().UpdateStatus(w.ctx, node, metav1.UpdateOptions{})
 		require.NoError(w, err)
-		require.Equal(w, before, ends())
+		require.Equal(w, before, w.daemonReconciles())
 		w.changeNode("a", label("disk", "ssd"))
-		require.Equal(w, before+1, ends())
+		require.Equal(w, before+1, w.daemonReconciles())
 	})
+}
+
+// Two Pods of a daemon would use one port of the host; and without its revision, nobody can roll back to it.
+func TestADaemonSetSeesOrphansThatComeLaterAndARevisionThatGoes(t *testing.T) {
+	inDaemons(t, []string{"a"}, func(w *rolloutWorld) {
+		w.addDaemons(daemonSet())
+		add := func(name string, labels map[string]string, owners ...metav1.OwnerReference) {
+			pod := &corev1.Pod{Spec: corev1.PodSpec{NodeName: "a", Containers: []corev1.Container{{Name: "c", Image: "v1"}}}}
+			pod.Name, pod.Labels, pod.OwnerReferences = name, labels, owners
+			_, err := w.Other.CoreV1().Pods("default").Create(w.ctx, pod, metav1.CreateOptions{})
+			require.NoError(w, err)
+		}
+		time.Sleep(time.Second)
+		add("late", appWeb)
+		require.Len(w, w.live(), 1, "it is adopted, and one too many")
+		require.NotEqual(w, "late", w.live()[0].Name)
+		require.NoError(w, w.Other.AppsV1().ControllerRevisions("default").Delete(w.ctx, w.controllerRevisions()[0].Name, metav1.DeleteOptions{}))
+		require.Len(w, w.controllerRevisions(), 1)
+		before := w.daemonReconciles()
+		add("shop", map[string]string{"app": "shop"})
+		add("of-another", appWeb, metav1.OwnerReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: "u", Controller: new(true)})
+		require.Equal(w, before, w.daemonReconciles(), "these are no business of the DaemonSet")
+	})
+}
+
+func (w *rolloutWorld) daemonReconciles() (n int) {
+	synctest.Wait()
+	for _, e := range w.Cluster.Trace.Events() {
+		if e.Kind == trace.ReconcileEnd && e.Layer == "daemonset" {
+			n++
+		}
+	}
+	return n
 }
 
 // One DaemonSet on thousands of nodes must not keep a worker from all others.
