@@ -57,9 +57,6 @@ func (w Worlds) Converge(ctx context.Context, scenario scenarios.Scenario, names
 				return report
 			}
 		}
-		if step.Hurried {
-			continue
-		}
 		found, err := converge(ctx, scenario, step, stages, time.Now().Add(patience), explained)
 		for _, difference := range found {
 			if !seen[difference] {
@@ -72,9 +69,7 @@ func (w Worlds) Converge(ctx context.Context, scenario scenarios.Scenario, names
 			return report
 		}
 	}
-	if !scenario.Loose {
-		report.Found = append(report.Found, compareCounts(stages[0].Judge(false), stages[1].Judge(false))...)
-	}
+	report.Found = append(report.Found, compareCounts(stages[0].Judge(false), stages[1].Judge(false))...)
 	return report
 }
 
@@ -95,28 +90,36 @@ func converge(ctx context.Context, scenario scenarios.Scenario, step scenarios.S
 			}
 		}
 		differences := mask.Compare(states[0], states[1])
-		unexplained := slices.ContainsFunc(differences, func(d mask.Difference) bool {
-			return !slices.ContainsFunc(explained, func(e Explanation) bool { return e.explains(scenario.Name, Found{Difference: d}) })
-		})
-		missing := []string{}
-		for i, side := range []string{"the original", "ours"} {
-			for _, want := range slices.Concat(step.Until, [][]string{step.Theirs, step.Ours}[i]) {
-				if has := states[i].Says(want); has != "" {
-					missing = append(missing, fmt.Sprintf("%s: want %s, have %s", side, want, has))
-				}
-			}
-		}
+		gaps, same := missing(step, states), allExplained(scenario.Name, differences, explained)
 		switch {
-		case resting && !unexplained && len(missing) == 0:
+		case resting && same && len(gaps) == 0:
 			return differences, nil
-		case late && len(missing) > 0:
-			return differences, errors.New(strings.Join(missing, "; "))
+		case late && len(gaps) > 0:
+			return differences, errors.New(strings.Join(gaps, "; "))
 		case late && !resting:
 			return differences, errors.New("it does not come to rest")
 		case late:
 			return differences, nil // what is left is the report
 		}
 	}
+}
+
+// missing lists what a step leads to and has not led to yet, on either side.
+func missing(step scenarios.Step, states []mask.State) (all []string) {
+	for i, side := range []string{"the original", "ours"} {
+		for _, want := range slices.Concat(step.Until, [][]string{step.Theirs, step.Ours}[i]) {
+			if has := states[i].Says(want); has != "" {
+				all = append(all, fmt.Sprintf("%s: want %s, have %s", side, want, has))
+			}
+		}
+	}
+	return all
+}
+
+func allExplained(scenario string, differences []mask.Difference, explained []Explanation) bool {
+	return !slices.ContainsFunc(differences, func(d mask.Difference) bool {
+		return !slices.ContainsFunc(explained, func(e Explanation) bool { return e.explains(scenario, Found{Difference: d}) })
+	})
 }
 
 // ConvergeAll plays many scenarios, several at a time, and hands out each report as soon as it is there.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/loopwright/loopwright/benchmarks/controllers/mask"
 	"github.com/loopwright/loopwright/benchmarks/controllers/scenarios"
+	"github.com/loopwright/loopwright/benchmarks/controllers/stage"
 )
 
 // A reader would be told of differences that there are not, or not of all.
@@ -85,4 +86,37 @@ func TestEachStepOfMinisOtherScenariosSaysWhatItLeadsTo(t *testing.T) {
 	for _, controller := range []string{"namespace", "job", "cronjob", "daemonset", "statefulset", "node"} {
 		require.GreaterOrEqual(t, about[controller], 10, controller)
 	}
+}
+
+// A step that ends too early compares what nobody has done yet, and one that overlooks a side proves nothing about it.
+func TestAStepIsOverWhenBothSidesHaveWhatItLeadsTo(t *testing.T) {
+	step := scenarios.Step{Until: []string{"Pod=1"}, Theirs: []string{"Pod/a.status.phase=Running"}, Ours: []string{"Pod/a.status.phase=Failed"}}
+	running, failed := mask.State{"Pod/a.status.phase": "Running"}, mask.State{"Pod/a.status.phase": "Failed"}
+	for _, c := range []struct {
+		theirs, ours mask.State
+		missing      []string
+	}{
+		{running, failed, nil},
+		{mask.State{}, failed, []string{"the original: want Pod=1, have 0", "the original: want Pod/a.status.phase=Running, have (none)"}},
+		{running, mask.State{}, []string{"ours: want Pod=1, have 0", "ours: want Pod/a.status.phase=Failed, have (none)"}},
+		{running, running, []string{"ours: want Pod/a.status.phase=Failed, have Running"}},
+	} {
+		require.Equal(t, c.missing, missing(step, []mask.State{c.theirs, c.ours}))
+	}
+}
+
+func TestSidesAreTheSameIfEachDifferenceIsExplained(t *testing.T) {
+	explained, err := readExplanations([]byte("- {field: 'Pod\\.status\\.phase', scenario: quota, why: because}\n- {field: 'Job\\.a', why: because}\n"))
+	require.NoError(t, err)
+	phase, job, other := mask.Difference{Path: "Pod/a.status.phase"}, mask.Difference{Path: "Job/a.a"}, mask.Difference{Path: "Pod/a.spec"}
+	require.True(t, allExplained("a quota", nil, nil))
+	require.True(t, allExplained("a quota", []mask.Difference{phase, job}, explained))
+	require.False(t, allExplained("a rollout", []mask.Difference{phase, job}, explained))
+	require.False(t, allExplained("a quota", []mask.Difference{phase, other, job}, explained))
+}
+
+func TestWhatWasCreatedTooOftenIsAFieldOfItsOwn(t *testing.T) {
+	found := compareCounts(stage.Judgement{Counts: map[string]int{"Pod created": 1, "Job created": 1}}, stage.Judgement{Counts: map[string]int{"Pod created": 2, "Job created": 1}})
+	require.Len(t, found, 1)
+	require.Equal(t, "Count.Pod created", found[0].Field())
 }

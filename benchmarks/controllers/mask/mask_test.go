@@ -1,6 +1,7 @@
 package mask
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -94,19 +95,50 @@ func TestAStateSaysWhatIsWantedOrWhatItHas(t *testing.T) {
 
 // Hashes of templates and the minutes of starts are new in each run, and the names with them.
 func TestRevisionsAndStartsAreNumbered(t *testing.T) {
-	objects := func(hash, minute string) (all []stage.Object, log []stage.Change) {
+	objects := func(hash string, minutes ...string) (all []stage.Object, log []stage.Change) {
 		owner := []metav1.OwnerReference{*metav1.NewControllerRef(&metav1.ObjectMeta{Name: "web", UID: "u"}, appsv1.SchemeGroupVersion.WithKind("DaemonSet"))}
 		meta := func(name string) metav1.ObjectMeta {
 			return metav1.ObjectMeta{Namespace: "s1-" + hash, Name: name, UID: types.UID(name + hash), Labels: map[string]string{"hash": hash}, OwnerReferences: owner}
 		}
-		revision := &appsv1.ControllerRevision{ObjectMeta: meta("web-" + hash), Revision: 3}
-		job := &batchv1.Job{ObjectMeta: meta("web-" + minute)}
-		pod := &corev1.Pod{ObjectMeta: meta("web-" + minute + "-abcde")}
-		pod.GenerateName = "web-" + minute + "-"
-		return []stage.Object{revision, job, pod}, []stage.Change{{Kind: stage.ControllerRevision, Object: revision}, {Kind: stage.Job, Object: job}, {Kind: stage.Pod, Object: pod}}
+		add := func(kind string, object stage.Object) {
+			all, log = append(all, object), append(log, stage.Change{Kind: kind, Object: object})
+		}
+		add(stage.ControllerRevision, &appsv1.ControllerRevision{ObjectMeta: meta("web-" + hash), Revision: 3})
+		for _, minute := range minutes {
+			add(stage.Job, &batchv1.Job{ObjectMeta: meta("web-" + minute), Spec: batchv1.JobSpec{Suspend: new(minute == slices.Min(minutes))}})
+			pod := &corev1.Pod{ObjectMeta: meta("web-" + minute + "-abcde")}
+			pod.GenerateName = "web-" + minute + "-"
+			add(stage.Pod, pod)
+		}
+		add(stage.Job, &batchv1.Job{ObjectMeta: meta("web-hand")})
+		member := &corev1.Pod{ObjectMeta: meta("web-0")}
+		member.GenerateName = "web-"
+		add(stage.Pod, member)
+		gone := &appsv1.ControllerRevision{ObjectMeta: meta("web-gone" + hash)}
+		all[0].GetLabels()["before"] = "gone" + hash
+		return all, append(append(log, stage.Change{Kind: stage.ControllerRevision, Object: gone}), log...)
 	}
-	one := state(t)(objects("58b67dcb48", "29454240"))
-	require.Empty(t, Compare(one, state(t)(objects("6fc5477467", "29979840"))))
-	require.Empty(t, one.Says("ControllerRevision/web-rev3.metadata.labels.hash=rev3"))
-	require.Empty(t, one.Says("Pod/web-start1-pod1.metadata.labels.hash=rev3"))
+	one := state(t)(objects("58b67dcb48", "29454241", "29454240"))
+	require.Empty(t, Compare(one, state(t)(objects("6fc5477467", "29979842", "29979840"))))
+	for _, want := range []string{"ControllerRevision/web-rev3.metadata.labels.hash=rev3", "ControllerRevision/web-rev3.metadata.labels.before=revX", "Job/web-start1.spec.suspend=true", "Job/web-start1.metadata.labels.hash=rev3",
+		"Pod/web-start1-pod1.metadata.generateName=web-start1-", "Pod/web-start2-pod1.metadata.generateName=web-start2-", "Job/web-hand.metadata.labels.hash=rev3", "Pod/web-0.metadata.generateName=web-"} {
+		require.Empty(t, one.Says(want), want)
+	}
+	// The first start is the older one, whichever was seen first.
+	require.Equal(t, one, state(t)(objects("58b67dcb48", "29454240", "29454241")))
+}
+
+// What is new in each cluster, or has no order, is no difference.
+func TestCertificatesVersionsAndTheOrderOfTaintsAreNoDifference(t *testing.T) {
+	of := func(certificate, version string, taints ...corev1.Taint) State {
+		root := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "s1", Name: "kube-root-ca.crt"}, Data: map[string]string{"ca.crt": certificate}}
+		cron := &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Namespace: "s1", Name: "web"}}
+		cron.Status.Active = []corev1.ObjectReference{{Name: "web-1", ResourceVersion: version}}
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "s1-n1"}, Spec: corev1.NodeSpec{Taints: taints}}
+		return state(t)([]stage.Object{root, cron, node}, []stage.Change{{Kind: stage.ConfigMap, Object: root}, {Kind: stage.CronJob, Object: cron}, {Kind: stage.Node, Object: node}})
+	}
+	a, b := corev1.Taint{Key: "a", Effect: corev1.TaintEffectNoSchedule}, corev1.Taint{Key: "b", Effect: corev1.TaintEffectNoExecute}
+	require.Empty(t, Compare(of("x", "1", a, b), of("y", "2", b, a)))
+	require.NotEmpty(t, Compare(of("x", "1", a, b), of("x", "1", a)))
+	require.NotEmpty(t, Compare(of("x", "1"), of("x", "")), "one has no version at all")
 }

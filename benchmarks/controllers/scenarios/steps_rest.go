@@ -39,7 +39,7 @@ func act(text string, do func(context.Context, *stage.Stage) error) Step {
 func refused(step Step) Step {
 	return act(step.Text+", which is refused", func(ctx context.Context, s *stage.Stage) error {
 		if err := step.Do(ctx, s); !apierrors.IsForbidden(err) {
-			return fmt.Errorf("it was not refused: %w", err)
+			return fmt.Errorf("it was not refused: %v", err)
 		}
 		return nil
 	})
@@ -58,6 +58,14 @@ func template(image string) corev1.PodTemplateSpec {
 }
 
 func selector() *metav1.LabelSelector { return &metav1.LabelSelector{MatchLabels: maps.Clone(web)} }
+
+// podsRun says that these Pods run, and are not ending.
+func podsRun(names ...string) (all []string) {
+	for _, name := range names {
+		all = append(all, "Pod/"+name+".status.phase=Running", "Pod/"+name+".metadata.deletionTimestamp=(none)")
+	}
+	return all
+}
 
 // Jobs
 
@@ -89,7 +97,7 @@ func editJob(text string, how func(*batchv1.Job)) Step {
 
 // exits ends the containers of a Pod.
 func exits(w which, phase corev1.PodPhase, code int32) Step {
-	return say(w, fmt.Sprintf("exits with %d", code), func(p *corev1.Pod, _ metav1.Time) { stage.End(p, phase, code) })
+	return say(w, fmt.Sprintf("exits with %d", code), func(p *corev1.Pod, _ metav1.Time) { stage.SetEnded(p, phase, code) })
 }
 
 func exitsWell(w which) Step  { return exits(w, corev1.PodSucceeded, 0) }

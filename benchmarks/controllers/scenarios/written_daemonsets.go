@@ -17,14 +17,6 @@ func daemonsAre(wanted, updated, available int) []string {
 	return []string{"DaemonSet/web.status.observedGeneration=the newest", fmt.Sprintf("DaemonSet/web.status.desiredNumberScheduled=%d", wanted), says("updatedNumberScheduled", updated), says("numberAvailable", available)}
 }
 
-// podsRun says that these Pods run, and are not ending.
-func podsRun(names ...string) (all []string) {
-	for _, name := range names {
-		all = append(all, "Pod/"+name+".status.phase=Running", "Pod/"+name+".metadata.deletionTimestamp=(none)")
-	}
-	return all
-}
-
 var (
 	allDaemonsRun = daemonsAre(3, 3, 3)
 	byHand        = func(d *appsv1.DaemonSet) {

@@ -126,12 +126,12 @@ func running(pod *corev1.Pod, address string, ready bool) *corev1.Pod {
 // ended is the Pod when its containers have ended, with this exit code.
 func ended(pod *corev1.Pod, address string, phase corev1.PodPhase, code int32) *corev1.Pod {
 	pod = running(pod, address, false)
-	End(pod, phase, code)
+	SetEnded(pod, phase, code)
 	return pod
 }
 
-// End writes that the containers of a Pod that ran have ended.
-func End(pod *corev1.Pod, phase corev1.PodPhase, code int32) {
+// SetEnded writes that the containers of a Pod that ran have ended.
+func SetEnded(pod *corev1.Pod, phase corev1.PodPhase, code int32) {
 	now := metav1.NewTime(time.Now())
 	SetReady(pod, false, now)
 	pod.Status.Phase = phase

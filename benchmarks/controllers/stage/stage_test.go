@@ -143,3 +143,37 @@ func TestWhatIsStillToBeDoneIsOpen(t *testing.T) {
 		require.NotEmpty(t, open(change), what)
 	}
 }
+
+// A Job is over when its Pods are, so a kubelet that goes on with one that has ended would play another scenario.
+func TestAPodDoesWhatItsImageSaysOnce(t *testing.T) {
+	pod := func(image string) *corev1.Pod {
+		p := &corev1.Pod{Spec: corev1.PodSpec{NodeName: "node-1", Containers: []corev1.Container{{Name: "main", Image: image}}}}
+		p.Status.Phase = corev1.PodPending
+		return p
+	}
+	for image, want := range map[string]deed{"works:1": run, "breaks:1": runUnready, "completes:1": succeed, "fails:2": fail, "pulls:1": nothing} {
+		require.Equal(t, want, duty(pod(image)), image)
+	}
+	for phase, code := range map[corev1.PodPhase]int32{corev1.PodSucceeded: 0, corev1.PodFailed: 1} {
+		p := running(pod("works:1"), "10.0.0.1", true)
+		SetEnded(p, phase, code)
+		require.Equal(t, nothing, duty(p))
+		require.Equal(t, phase, p.Status.Phase)
+		require.False(t, ready(p))
+		require.Equal(t, code, p.Status.ContainerStatuses[0].State.Terminated.ExitCode)
+	}
+}
+
+// Nodes and namespaces are in no namespace, and a stage that did not see them would compare nothing.
+func TestAnObjectBelongsToItsStage(t *testing.T) {
+	for want, object := range map[string]Object{
+		"s1-a": &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "s1-a", Name: "web"}},
+		"s2-a": &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "s2-a"}},
+		"s3-a": &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "s3-a-n1", Labels: map[string]string{stageLabel: "s3-a"}}},
+		"":     &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}},
+	} {
+		require.Equal(t, want, stageOf(object))
+	}
+	w := &World{alive: map[string]bool{"s1-a-n1": true, "s1-a-n2": false}}
+	require.Equal(t, []bool{false, true, false}, []bool{w.isSilent("s1-a-n1"), w.isSilent("s1-a-n2"), w.isSilent("node-1")})
+}
