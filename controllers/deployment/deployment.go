@@ -243,10 +243,12 @@ func (s *deploymentSync) report(ctx context.Context, status appsv1.DeploymentSta
 	written := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.d.Namespace, Name: s.d.Name},
 	}
-	if err := s.client.Status().Patch(
-		ctx, written, statusPatch(s.d, status, s.revision),
-	); err != nil {
-		return client.IgnoreNotFound(err)
+	err := s.client.Status().Patch(ctx, written, statusPatch(s.d, status, s.revision))
+	if client.IsAbsent(err, client.ObjectKeyFromObject(s.d)) {
+		return nil
+	}
+	if err != nil {
+		return err
 	}
 	if status.TerminatingReplicas != nil {
 		s.dropsTerminating.Store(written.Status.TerminatingReplicas == nil)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
@@ -344,4 +345,22 @@ func TestPodsThatCameAndWentUnseenAreNoticed(t *testing.T) {
 		lift()
 		w.says("one is gone", "10.0.0.2  http=8080/TCP")
 	})
+}
+
+// Addresses of a Service that's gone send its clients to whoever has them now.
+func TestTheEndpointsOfADeletedServiceGoEvenIfAProxySaysThatTheyHave(t *testing.T) {
+	for _, verb := range []string{"get", "delete"} {
+		inWorld(t, func(t *testing.T, w *world) {
+			service := w.service()
+			w.pod(1)
+			w.start()
+			require.NotNil(t, w.endpoints())
+			w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: verb, Resource: "endpoints"},
+				Times: 1, Status: &metav1.Status{Status: metav1.StatusFailure, Code: 404, Reason: metav1.StatusReasonNotFound}})
+			require.NoError(t, w.users.Delete(t.Context(), service))
+			time.Sleep(time.Hour)
+			w.settle()
+			require.True(t, apierrors.IsNotFound(w.users.Get(t.Context(), client.ObjectKeyFromObject(service), &corev1.Endpoints{})), verb)
+		})
+	}
 }

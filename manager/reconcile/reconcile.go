@@ -175,9 +175,10 @@ type ObjectReconciler[object client.Object] interface {
 	Reconcile(context.Context, object) (Result, error)
 }
 
-// AsReconciler makes a Reconciler, which reads the object and passes it on. If the object is not
-// there, there is nothing to do, and rec is not called. The object is a copy, which rec may change,
-// unless the cache was told UnsafeDisableDeepCopy.
+// AsReconciler makes a Reconciler, which reads the object and passes it on. If the object is absent
+// (client.IsAbsent), there is nothing to do, and rec is not called; any other error, a proxy's 404
+// among them, is returned, so the request is tried again. The object is a copy, which rec may
+// change, unless the cache was told UnsafeDisableDeepCopy.
 //
 // object must be a pointer to a Go type that the client's scheme knows: an unstructured object
 // would have to know its kind before it is read.
@@ -189,8 +190,12 @@ func AsReconciler[object client.Object](c client.Client, rec ObjectReconciler[ob
 				TerminalError(fmt.Errorf("AsReconciler needs a pointer to a Go type, and %s is none", goType))
 		}
 		obj := reflect.New(goType.Elem()).Interface().(object)
-		if err := c.Get(ctx, request.NamespacedName, obj); err != nil {
-			return Result{}, client.IgnoreNotFound(err)
+		err := c.Get(ctx, request.NamespacedName, obj)
+		if client.IsAbsent(err, request.NamespacedName) {
+			return Result{}, nil
+		}
+		if err != nil {
+			return Result{}, err
 		}
 		return rec.Reconcile(ctx, obj)
 	})

@@ -13,10 +13,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
+	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/metrics"
 )
 
@@ -147,7 +149,9 @@ func (w *Writer) send(ctx context.Context, u update) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	if u.created {
-		if err := w.sink.patch(ctx, u.api, u.event); !apierrors.IsNotFound(err) {
+		err := w.sink.patch(ctx, u.api, u.event)
+		key := client.ObjectKey{Namespace: u.event.Namespace, Name: u.event.Name}
+		if !client.IsAbsent(err, key) {
 			return err
 		}
 	}
@@ -165,7 +169,7 @@ const (
 	unreachable                // too many attempts failed
 )
 
-// classify maps an error to a verdict. If a create returns "already exists" and we have tried it
+// classify maps an error to a verdict. An answer that isn't the API server's refuses nothing. If a create returns "already exists" and we have tried it
 // before, our own write succeeded and its answer was lost; otherwise the name belongs to another
 // event.
 func classify(err error, again bool) verdict {
@@ -176,6 +180,7 @@ func classify(err error, again bool) verdict {
 	case apierrors.IsAlreadyExists(err):
 		return renamed
 	case !errors.As(err, &status), apierrors.IsTooManyRequests(err), apierrors.IsConflict(err),
+		apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse),
 		apierrors.IsUnauthorized(err), status.Status().Code >= http.StatusInternalServerError:
 		return unsure
 	}
