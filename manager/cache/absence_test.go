@@ -195,3 +195,23 @@ func TestAKindThatWasReallyRemovedIsReportedEvenIfItsObjectsNeverWere(t *testing
 		})
 	}
 }
+
+// A program that waits for its kind must not give up, or go on without it, because of what a proxy says.
+func TestAWaitForAKindOutlivesAProxy(t *testing.T) {
+	for _, fault := range hostile {
+		behindProxy(t, cache.Options{}, func(t *testing.T, w *world, p *proxy) {
+			p.turn(fault.answer)
+			ended := make(chan error, 1) // from the goroutine, once
+			go func() { ended <- w.Cache.(cache.KindWaiter).WaitForKind(t.Context(), widgetKind) }()
+			time.Sleep(10 * time.Minute)
+			require.Empty(t, ended, fault.name)
+			p.turn(nil)
+			select {
+			case err := <-ended:
+				require.NoError(t, err, fault.name)
+			case <-time.After(time.Minute):
+				require.Fail(t, "the wait goes on", fault.name)
+			}
+		})
+	}
+}

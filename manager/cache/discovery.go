@@ -83,6 +83,9 @@ const (
 // It is a meta.IsNoMatchError and no NotFound error: that an object is not there is not what it
 // says.
 //
+// A 404 alone never leads to it: see removal for what does. Until then, reads are answered with what
+// there was, and CheckHealth says since when that is old, and what has answered.
+//
 // The informer of such a kind sends no more lists and watches. Its handlers are told the end of
 // what was left, and stay. It looks for the kind every five seconds, and goes on where it is served
 // again: its handlers are told what is new, and reads are answered when that is in the store. So

@@ -187,30 +187,45 @@ func TestAHandlerOfSeveralNamespacesHasOneChannelForItsEnd(t *testing.T) {
 }
 
 // Whoever removes a handler gives up what it works with. The call that comes after that works with nothing.
-func TestAHandlerOfSeveralNamespacesThatRemovesItselfIsNotCalledAgain(t *testing.T) {
-	inWorld(t, inNamespaces("shop", "bank"), func(t *testing.T, w *world) {
-		w.namespaces("shop", "bank")
-		w.configMaps("shop", "a")
-		w.configMaps("bank", "a")
-		w.begin()
-		defer w.end()
-		from, err := w.GetInformer(t.Context(), &corev1.ConfigMap{})
-		require.NoError(t, err)
-		var calls atomic.Int32
-		added := make(chan informer.ResourceEventHandlerRegistration, 1)
-		handle, err := from.AddEventHandler(informer.ResourceEventHandlerFuncs{AddFunc: func(any) {
-			calls.Add(1)
-			time.Sleep(time.Second) // the other namespace's call waits meanwhile
-			_ = from.RemoveEventHandler(<-added)
-		}})
-		require.NoError(t, err)
-		added <- handle
-		time.Sleep(time.Minute)
-		w.configMaps("shop", "b")
-		w.configMaps("bank", "b")
-		time.Sleep(time.Minute)
-		require.EqualValues(t, 1, calls.Load())
-	})
+func TestAHandlerOfSeveralNamespacesThatIsRemovedDuringACallIsNotCalledAgain(t *testing.T) {
+	for _, way := range []string{"by itself", "by another goroutine", "with its informer"} {
+		inWorld(t, inNamespaces("shop", "bank"), func(t *testing.T, w *world) {
+			w.namespaces("shop", "bank")
+			w.configMaps("shop", "a")
+			w.configMaps("bank", "a")
+			w.begin()
+			defer w.end()
+			from, err := w.GetInformer(t.Context(), &corev1.ConfigMap{})
+			require.NoError(t, err)
+			var calls atomic.Int32
+			added := make(chan informer.ResourceEventHandlerRegistration, 1)
+			remove := func() {
+				if way == "with its informer" {
+					_ = w.RemoveInformer(t.Context(), &corev1.ConfigMap{})
+					return
+				}
+				_ = from.RemoveEventHandler(<-added)
+			}
+			handle, err := from.AddEventHandler(informer.ResourceEventHandlerFuncs{AddFunc: func(any) {
+				calls.Add(1)
+				time.Sleep(time.Second) // the other namespace's call waits meanwhile
+				if way == "by itself" {
+					remove()
+				}
+			}})
+			require.NoError(t, err)
+			added <- handle
+			synctest.Wait()
+			if way != "by itself" {
+				remove()
+			}
+			time.Sleep(time.Minute)
+			w.configMaps("shop", "b")
+			w.configMaps("bank", "b")
+			time.Sleep(time.Minute)
+			require.EqualValues(t, 1, calls.Load(), way)
+		})
+	}
 }
 
 // A program that's told to be ready reads 99 of 2,000 objects, and takes the others for deleted.
