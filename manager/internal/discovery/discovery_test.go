@@ -108,7 +108,9 @@ func TestTheCoreGroupIsUnknownAndNotGoneIfItIsNotAnswered(t *testing.T) {
 // The order of two questions must not matter: a version is gone only if a whole list of groups leaves it out.
 func TestAVersionIsGoneIfAListOfGroupsLeavesItOut(t *testing.T) {
 	gv := schema.GroupVersion{Group: "shop.example", Version: "v1"}
-	list := func(groups string) page { return page{"application/json", `{"kind":"APIGroupList","groups":[` + groups + `]}`} }
+	list := func(groups string) page {
+		return page{"application/json", `{"kind":"APIGroupList","groups":[` + groups + `]}`}
+	}
 	const apps = `{"name":"apps","versions":[{"groupVersion":"apps/v1","version":"v1"}]}`
 	for what, c := range map[string]struct {
 		apis page
