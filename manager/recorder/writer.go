@@ -33,8 +33,8 @@ type Options struct {
 // before, during and after Run. An event that repeats makes no second object: the Writer counts it,
 // and writes the count at once for the first few times, and then at most every 5 minutes. Events
 // with different messages are different events; after 10, further ones are combined. A write that
-// fails because the server is unreachable or overloaded is retried for about 3 minutes, and does
-// not delay the others.
+// fails because the server is unreachable or overloaded, or because something else has answered, is
+// retried for about 3 minutes, and does not delay the others.
 //
 // A recorder of GetEventRecorder writes to the group events.k8s.io, one of GetEventRecorderFor to
 // the core group.
