@@ -105,6 +105,7 @@ func (s Settings) add(
 		return fmt.Errorf("the garbage collector: %w", err)
 	}
 	watching.period = cmp.Or(s.DiscoveryPeriod, watching.period)
+	gc.complete = watching.complete
 	build, err := options.Builder(mgr, probe)
 	if err != nil {
 		return fmt.Errorf("the garbage collector: %w", err)
@@ -120,8 +121,9 @@ func Run(ctx context.Context, config *rest.Config, workers int) error {
 
 // collector is the shell of the graph: it brings events to the graph, and carries out what follows.
 type collector struct {
-	client client.Client // without a cache
-	events events.EventRecorder
+	client   client.Client // without a cache
+	events   events.EventRecorder
+	complete func() error // that of the monitors
 
 	mu    sync.Mutex // guards what follows
 	graph *graph

@@ -279,6 +279,7 @@ func TestAnObjectThatChangesAllTheTimeIsDeletedAllTheSame(t *testing.T) {
 				break // it is gone
 			}
 		}
+		w.Settle()
 		require.Empty(t, w.left())
 	})
 }
