@@ -48,7 +48,7 @@ type event struct {
 	// object is that of objectObserved and objectEnded.
 	object metav1.Object
 	// certain says of objectEnded that the watch has shown the end of the object. Otherwise it was
-	// missing in a list, or its kind is not served any more.
+	// missing in a list, or its kind is gone.
 	certain bool
 	owner   ownerIdentity // that of ownerIsAbsent
 }
@@ -143,8 +143,7 @@ func (g *graph) observe(kind *schema.GroupVersionKind, object metav1.Object) {
 		g.checkDependents(n)
 	}
 	g.link(n, was.owners)
-	isOther := n.orphaning != was.orphaning || n.deletingDependents != was.deletingDependents
-	if isOther && (n.orphaning || n.deletingDependents) {
+	if n.orphaning && !was.orphaning || n.deletingDependents && !was.deletingDependents {
 		g.wake(n)
 	}
 	if n.deletingDependents && !was.deletingDependents {
@@ -211,7 +210,8 @@ func (g *graph) linkTo(n *node, ref metav1.OwnerReference) {
 	}
 }
 
-// unlink ends an edge, and wakes an owner that was waiting for it.
+// unlink ends an edge, and wakes an owner that was waiting for it: one that orphans waits for the
+// last.
 func (g *graph) unlink(n *node, uid types.UID) {
 	owner := g.nodes[uid]
 	if owner == nil {

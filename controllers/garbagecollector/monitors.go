@@ -22,7 +22,8 @@ import (
 )
 
 // monitors are the source of events: a metadata informer for each resource that discovery lists and
-// that can be listed, watched and deleted. They follow discovery while they run.
+// that can be listed, watched and deleted. They follow discovery while they run, and know whether
+// the graph is complete.
 //
 // The workers begin when all informers have listed, or after syncPatience: what an informer does
 // not show is asked of the API server.
