@@ -119,7 +119,11 @@ func NewInformer[T Object](from ListerWatcher[T], options InformerOptions[T]) *I
 func (i *Informer[T]) Store() StoreReader[T] { return i.store.Reader() }
 
 // Health is how the reading is doing.
-func (i *Informer[T]) Health() Health { return i.reflector.Health() }
+func (i *Informer[T]) Health() Health {
+	health := i.reflector.Health()
+	health.Synced = i.hasSynced() // who was told by that channel must not be told otherwise here
+	return health
+}
 
 var (
 	errInformerRan     = errors.New("the informer was run before: make another one")
