@@ -62,6 +62,9 @@ func (h *publicInformer) close() {
 
 func (h *publicInformer) removeLocked(r *publicRegistration) {
 	delete(h.added, r)
+	if !isClosed(r.removed) {
+		close(r.removed)
+	}
 	for i, one := range r.registrations {
 		_ = h.informers[i].RemoveEventHandler(one) // no error: the informer made it
 	}
@@ -93,18 +96,18 @@ func (h *publicInformer) AddEventHandlerWithOptions(
 	handler informer.ResourceEventHandler,
 	options informer.HandlerOptions,
 ) (informer.ResourceEventHandlerRegistration, error) {
+	r := &publicRegistration{of: h, removed: make(chan struct{})}
 	if handler != nil && h.of.isConverted() {
 		handler = metadataHandler{handler, h.of}
 	}
 	if handler != nil && len(h.informers) > 1 {
-		handler = oneAtATime{make(chan struct{}, 1), handler}
+		handler = oneAtATime{make(chan struct{}, 1), r.removed, handler}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if isClosed(h.removed) {
 		return nil, fmt.Errorf("adding a handler for %s: %w", h.of.objectKind, errInformerRemoved)
 	}
-	r := &publicRegistration{of: h}
 	for _, in := range h.informers {
 		added, err := in.AddEventHandlerWithOptions(handler, options)
 		if err != nil {
@@ -208,6 +211,7 @@ func (h *publicInformer) WaitForSync(ctx context.Context) error {
 type publicRegistration struct {
 	of            *publicInformer
 	registrations []*registration
+	removed       chan struct{} // closed by removeLocked
 
 	synced, done func() <-chan struct{}
 }
@@ -269,28 +273,30 @@ func whenAll(channels, instead []<-chan struct{}) <-chan struct{} {
 	return all
 }
 
-// oneAtATime is a handler that several informers call.
+// oneAtATime is a handler that several informers call, until it's removed. A handler may remove
+// itself in a call while the call of another informer waits for its turn.
 type oneAtATime struct {
 	// turn holds a token during a call. It is a channel and no mutex, because a call may take long,
 	// and under a simulated clock time passes only while everybody waits for channels or for time.
 	turn    chan struct{}
+	removed <-chan struct{} // that of the registration
 	handler informer.ResourceEventHandler
 }
 
 func (o oneAtATime) OnAdd(object any, initial bool) {
-	o.turn <- struct{}{}
-	defer func() { <-o.turn }()
-	o.handler.OnAdd(object, initial)
+	o.inTurn(func() { o.handler.OnAdd(object, initial) })
 }
 
 func (o oneAtATime) OnUpdate(old, object any) {
-	o.turn <- struct{}{}
-	defer func() { <-o.turn }()
-	o.handler.OnUpdate(old, object)
+	o.inTurn(func() { o.handler.OnUpdate(old, object) })
 }
 
-func (o oneAtATime) OnDelete(object any) {
+func (o oneAtATime) OnDelete(object any) { o.inTurn(func() { o.handler.OnDelete(object) }) }
+
+func (o oneAtATime) inTurn(call func()) {
 	o.turn <- struct{}{}
 	defer func() { <-o.turn }()
-	o.handler.OnDelete(object)
+	if !isClosed(o.removed) {
+		call()
+	}
 }
