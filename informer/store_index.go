@@ -25,7 +25,8 @@ func IndexNamespace[T Object](values []string, object T) []string {
 const NamespaceIndex = "namespace"
 
 // Index finds the objects of a store by a value. It belongs to its store and is
-// up to date whenever the store is. After RemoveIndices it finds nothing.
+// up to date whenever the store is. After RemoveIndices it finds nothing, until an index
+// of that name is added again.
 //
 // client-go's indices are known by name only, so every lookup may fail with
 // "index does not exist", and every caller must handle that. Here a caller looks the
