@@ -3,7 +3,6 @@ package mini
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -169,7 +168,7 @@ func (g *OwnerGraph) getOwner(
 		req := g.cluster.request("GET", kind, namespace).Name(ref.Name)
 		answer := req.SetHeader("Accept", "application/json").Do(ctx)
 		switch err := answer.Error(); {
-		case isAbsent(err):
+		case isAbsent(err, Request{Namespace: namespace, Name: ref.Name}):
 			return nil, nil
 		case apierrors.IsNotFound(err):
 			continue // the path is not served
@@ -178,20 +177,16 @@ func (g *OwnerGraph) getOwner(
 		}
 		owner := &metav1.PartialObjectMetadata{}
 		body, _ := answer.Raw() // it has no error
-		if err := json.Unmarshal(body, owner); err != nil || owner.UID != ref.UID {
-			return nil, err
+		if err := json.Unmarshal(body, owner); err != nil {
+			return nil, fmt.Errorf("reading the owner %s: %w", ref.Name, err)
+		}
+		switch {
+		case owner.Name != ref.Name || owner.UID == "":
+			return nil, fmt.Errorf("reading the owner %s: got %.80q", ref.Name, body)
+		case owner.UID != ref.UID:
+			return nil, nil // another object has its name
 		}
 		return owner, nil
 	}
 	return nil, fmt.Errorf("the API server does not know the owner's kind %s", kind)
-}
-
-// isAbsent is true if the API server knows the kind, and has no object of that name. It
-// answers 404, too, when it does not serve the path, and that says nothing about the
-// object: the kind may be spelt in another way, or its CRD may be away for a moment.
-func isAbsent(err error) bool {
-	var answer apierrors.APIStatus
-	return apierrors.IsNotFound(err) && errors.As(err, &answer) &&
-		!apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) &&
-		answer.Status().Details != nil && answer.Status().Details.Name != ""
 }

@@ -3,7 +3,9 @@ package mini_test
 import (
 	"context"
 	"maps"
+	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -461,4 +463,30 @@ func TestAnObjectWithoutNamespaceCannotHaveAnOwnerInOne(t *testing.T) {
 		_, _, err := g.ClassifyReferences(w.ctx, node)
 		require.Error(w, err, "in which namespace should one look for the owner?")
 	})
+}
+
+// Everything that a custom resource owns would be deleted when a proxy loses its API server, or sends
+// its login page.
+func TestAPageIsNotTheAPIServersWordAboutAnOwner(t *testing.T) {
+	pages := maps.Clone(notFoundPages)
+	pages["a login page"] = func(r *http.Response) { page(r, http.StatusOK, "text/html", "<html>log in</html>") }
+	pages["a login as JSON"] = func(r *http.Response) { page(r, http.StatusOK, "application/json", `{"log":"in"}`) }
+	pages["another object"] = func(r *http.Response) {
+		page(r, http.StatusOK, "application/json", `{"metadata":{"name":"else","uid":"else"}}`)
+	}
+	for what, answer := range inorder.Map(pages) {
+		t.Run(what, func(t *testing.T) {
+			inMemory(t, func(w *world) {
+				w.Cluster = w.behindProxy(func(r *http.Request, response *http.Response) {
+					if strings.HasSuffix(r.URL.Path, "/secrets/owner") {
+						answer(response)
+					}
+				})
+				g, _ := w.graph()
+				owner := metav1.OwnerReference{APIVersion: "v1", Kind: "Secret", Name: "owner", UID: "owner"}
+				_, _, err := g.ClassifyReferences(w.ctx, w.podOf("a", owner))
+				require.Error(w, err, "nobody has said that the owner is gone")
+			})
+		})
+	}
 }
