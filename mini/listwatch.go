@@ -94,6 +94,9 @@ func (c *Cluster) ListWatch(obj Object, namespace string) (*ListWatch, error) {
 	return &ListWatch{Cluster: c, Kind: kind, Namespace: namespace}, nil
 }
 
+// String names the source in logs: "apps/v1, Kind=Deployment".
+func (lw *ListWatch) String() string { return lw.Kind.String() }
+
 // List returns all objects, and the resourceVersion at which they looked like this. It
 // asks for pages, and all pages show the same moment.
 func (lw *ListWatch) List(
