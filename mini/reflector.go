@@ -51,9 +51,9 @@ func (b Backoff) After(failures int) time.Duration {
 }
 
 // Reflector makes a Sink reflect what the API server has. It lists once and watches from
-// there. When a watch ends, it watches again from the version that it has reached. It lists
-// again if the API server has forgotten that version, or if what comes after it can't be
-// read.
+// there. When a watch ends, it watches again from the version that it has reached. It
+// lists again if the API server has forgotten that version, or if what comes after it
+// can't be read.
 //
 // Caveats: while an object exists that its Go type can't hold, every list fails, and the
 // sink keeps what it has. The log says so, once for a row of failures.
@@ -138,9 +138,9 @@ func (r *Reflector) list(ctx context.Context) (version string, err error) {
 }
 
 // watch passes changes to the sink until the watch ends, and returns the version that it
-// has reached, even with an error. The error is errUnreadable if a watch from that version
-// fails whenever it's tried: the server calls it a bad request, or what it sends next is
-// an ERROR or an object that doesn't decode.
+// has reached, even with an error. The error is errUnreadable if a watch from there would
+// fail whenever it's tried: the server calls it a bad request, or what it sends next is an
+// ERROR or an object that doesn't decode.
 func (r *Reflector) watch(ctx context.Context, from string) (version string, err error) {
 	began := time.Now()
 	w, err := r.Source.Watch(ctx, from)
