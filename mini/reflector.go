@@ -139,8 +139,8 @@ func (r *Reflector) list(ctx context.Context) (version string, err error) {
 
 // watch passes changes to the sink until the watch ends, and returns the version that it
 // has reached, even with an error. The error is errUnreadable if a watch from there would
-// fail whenever it's tried: the server calls it a bad request, or what it sends next is an
-// ERROR or an object that doesn't decode.
+// fail whenever it's tried: the server calls it a bad request, or what it sends next is
+// an ERROR or an object that doesn't decode.
 func (r *Reflector) watch(ctx context.Context, from string) (version string, err error) {
 	began := time.Now()
 	w, err := r.Source.Watch(ctx, from)
