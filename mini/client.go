@@ -112,7 +112,7 @@ func check404(err error, key Request) error {
 	}
 	page, _ := apierrors.StatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 	// Not %w: IsNotFound would see through it.
-	return fmt.Errorf("a 404 that isn't about %s: %v: %.80q", key, err, page.Message)
+	return fmt.Errorf("%v: a 404 that proves nothing: %.80q", err, page.Message)
 }
 
 // IgnoreNotFound returns nil if err says that there is no such object, and err otherwise.

@@ -591,7 +591,7 @@ func TestAPagesNotFoundIsInTheError(t *testing.T) {
 		})}
 		_, err := mini.Get[*corev1.ConfigMap](w.ctx, c, mini.Request{Namespace: "default", Name: "a"})
 		require.ErrorContains(w, err, "default backend - 404")
-		require.ErrorContains(w, err, "default/a")
+		require.ErrorContains(w, err, "get configmaps a")
 	})
 }
 
