@@ -126,7 +126,7 @@ func (e *Elector) try(ctx context.Context, limit time.Duration) bool {
 
 func (e *Elector) tryAcquireOrRenew(ctx context.Context) (held bool, err error) {
 	lease, err := Get[*coordinationv1.Lease](ctx, e.Client, e.Lease)
-	missing := apierrors.IsNotFound(err) // the API server's word: no proxy makes us create
+	missing := apierrors.IsNotFound(err) // by the API server's word, see isAbsent
 	if err != nil && !missing {
 		return false, err
 	}
