@@ -920,7 +920,7 @@ func TestOfTwoRevisionsWithTheTemplateTheNewestCounts(t *testing.T) {
 
 // An error would make the set wait, and another process has done the work.
 func TestAPodThatAnotherProcessHasDeletedIsNoFailure(t *testing.T) {
-	gone := apierrors.NewNotFound(corev1.Resource("pods"), "web-1").Status()
+	gone := apierrors.NewNotFound(corev1.Resource("pods"), "").Status() // the server names the Pod
 	for _, status := range []*metav1.Status{&gone, fakeapi.Conflict()} {
 		inMemory(t, func(w *world) {
 			w.addNode("a")

@@ -552,7 +552,7 @@ func TestTheStatusIsUpdatedWhenAPodHasBeenReadyForLongEnough(t *testing.T) {
 }
 
 // notFound is how the API server answers if there is no such object.
-var notFound = &metav1.Status{Status: "Failure", Code: 404, Reason: metav1.StatusReasonNotFound}
+var notFound = fakeapi.NotFound()
 
 // A user deletes the ReplicaSet while it is being reconciled: the log would show an error for each.
 func TestAReplicaSetThatIsGoneBeforeItsStatusIsWrittenIsNoFailure(t *testing.T) {
