@@ -3,6 +3,7 @@ package mini_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -566,5 +567,137 @@ func TestTheDeploymentControllerNeedsAllItsKinds(t *testing.T) {
 			_, err := mini.NewDeploymentController(w.withKinds(kinds...))
 			require.Error(w, err, "the scheme has two of three kinds")
 		}
+	})
+}
+
+// adopted waits, and returns the ReplicaSets that Deployments own, by their name.
+func (w *rolloutWorld) adopted(wait time.Duration) map[string]string {
+	w.Helper()
+	time.Sleep(wait)
+	synctest.Wait()
+	list, err := w.Other.AppsV1().ReplicaSets("default").List(w.ctx, metav1.ListOptions{})
+	require.NoError(w, err)
+	owners := map[string]string{}
+	for _, rs := range list.Items {
+		if owner := metav1.GetControllerOf(&rs); owner != nil {
+			owners[rs.Name] = owner.Name
+		}
+	}
+	return owners
+}
+
+// relabelSet changes the labels of a ReplicaSet, as a user does with kubectl.
+func (w *rolloutWorld) relabelSet(name string, labels map[string]string) {
+	w.Helper()
+	w.changeReplicaSet(name, func(rs *appsv1.ReplicaSet) { rs.Labels = labels })
+}
+
+// Its Pods serve, nobody counts them, and the next rollout doesn't replace them.
+func TestAnOrphanedReplicaSetThatComesLaterIsAdoptedAndItsExtraPodsGo(t *testing.T) {
+	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
+		w.create(deployment(3))
+		time.Sleep(time.Hour) // the alarm of the progress deadline has rung, and sets no other
+		w.orphan("v0", 3)
+		require.Contains(w, w.adopted(time.Minute), "v0", "it matches the Deployment's selector")
+		require.Equal(w, map[string]int32{"v0": 0, "v1": 3}, w.sizes())
+		require.Equal(w, map[string]int{"v1": 3}, w.ready(), "three extra Pods stay for good")
+	})
+}
+
+// A user takes a ReplicaSet out by a label, looks into its Pods, and puts it back.
+func TestAReplicaSetThatIsRelabelledIsReleasedAndThenAdoptedAgain(t *testing.T) {
+	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
+		w.create(deployment(3))
+		first := w.sets()["v1"]
+		time.Sleep(time.Hour)
+		w.relabelSet(first.Name, map[string]string{"app": "debug"})
+		owners := w.adopted(time.Minute)
+		require.NotContains(w, owners, first.Name, "the garbage collector would delete it with the Deployment")
+		require.Len(w, owners, 1, "another one takes its place")
+		require.Equal(w, map[string]int{"v1": 6}, w.ready(), "and the user can look into the three old Pods")
+
+		time.Sleep(time.Hour)
+		w.relabelSet(first.Name, first.Labels)
+		require.Len(w, w.adopted(time.Minute), 2, "both are the Deployment's")
+		require.Equal(w, map[string]int{"v1": 3}, w.ready(), "three extra Pods stay for good")
+		require.EqualValues(w, 3, w.get().Status.UpdatedReplicas)
+	})
+}
+
+// Two owners would scale one ReplicaSet up and down in turn.
+func TestOfTwoDeploymentsThatMatchAReplicaSetOneAdoptsItAndTheOtherLeavesItAlone(t *testing.T) {
+	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
+		w.create(deployment(1))
+		rival := deployment(1, image("v2"))
+		rival.Name = "rival"
+		w.create(rival)
+		time.Sleep(time.Hour)
+		w.orphan("v0", 3)
+		owner := w.adopted(time.Minute)["v0"]
+		require.NotEmpty(w, owner, "both wake, and one of them wins")
+		require.Equal(w, map[string]int{"v1": 1, "v2": 1}, w.ready(), "each has its own Pods, and no other")
+
+		// kubectl delete --cascade=orphan of the winner
+		require.NoError(w, w.Other.AppsV1().Deployments("default").Delete(w.ctx, owner, metav1.DeleteOptions{}))
+		synctest.Wait()
+		for name, of := range w.adopted(0) {
+			if of == owner {
+				w.changeReplicaSet(name, func(rs *appsv1.ReplicaSet) { rs.OwnerReferences = nil })
+			}
+		}
+		owners := w.adopted(time.Minute)
+		require.Len(w, owners, 3)
+		require.NotContains(w, slices.Collect(maps.Values(owners)), owner, "the other one takes them over")
+		synctest.Wait()
+		total := 0
+		for _, n := range w.ready() {
+			total += n
+		}
+		require.Equal(w, 1, total, "and keeps the one Pod that its user wants")
+	})
+}
+
+// The garbage collector would delete what it adopts.
+func TestADeploymentThatADeletionHasReachedAdoptsNoReplicaSet(t *testing.T) {
+	for _, lag := range []time.Duration{0, time.Hour} { // the second cache doesn't show the deletion
+		inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
+			w.create(deployment(1, func(d *appsv1.Deployment) { d.Finalizers = []string{"example.com/wait"} }))
+			first := w.sets()["v1"]
+			time.Sleep(time.Hour)
+			w.slowWatch("deployments", lag)
+			require.NoError(w, w.Other.AppsV1().Deployments("default").Delete(w.ctx, "web", metav1.DeleteOptions{}))
+			w.orphan("v0", 1)
+			require.Equal(w, map[string]string{first.Name: "web"}, w.adopted(time.Minute), "lag %s", lag)
+		})
+	}
+}
+
+// An owner reference with the UID of the old Deployment dooms the ReplicaSet.
+func TestADeploymentThatHasBeenReplacedAdoptsNothingUnderItsOldUID(t *testing.T) {
+	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
+		w.create(deployment(1))
+		time.Sleep(time.Hour)
+		w.slowWatch("deployments", 10*time.Minute)
+		require.NoError(w, w.Other.AppsV1().Deployments("default").Delete(w.ctx, "web", metav1.DeleteOptions{}))
+		w.create(deployment(1))
+		w.orphan("v0", 1)
+		require.NotContains(w, w.adopted(time.Minute), "v0", "the cache still shows the old Deployment")
+		require.Equal(w, "web", w.adopted(time.Hour)["v0"])
+		require.True(w, metav1.IsControlledBy(w.replicaSet("v0"), w.get()))
+	})
+}
+
+// A user scales an old ReplicaSet up to look into the bug that it has.
+func TestAnOldReplicaSetThatIsScaledUpAtThatMomentIsNotCleanedUp(t *testing.T) {
+	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
+		w.create(deployment(1))
+		w.change(image("v2"))
+		time.Sleep(time.Hour)
+		old := w.sets()["v1"]
+		w.slowWatch("replicasets", time.Minute)
+		w.changeReplicaSet(old.Name, func(rs *appsv1.ReplicaSet) { rs.Spec.Replicas = new(int32(1)) })
+		w.change(func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(0)) })
+		time.Sleep(time.Second)
+		require.Contains(w, w.sizes(), "v1", "its Pod would go without a rollout, or stay without an owner")
 	})
 }
