@@ -448,7 +448,10 @@ func TestTheRevisionsOfMembersAreKept(t *testing.T) {
 		require.Equal(w, map[string]int64{"v1": 1, "v3": 3}, w.revisions(), "for a moment, no member had v1")
 		w.changeStateful(statefulSize(0))
 		time.Sleep(time.Minute)
-		require.Equal(w, map[string]int64{"v3": 3}, w.revisions(), "with no member, the new one is the current one")
+		require.Equal(w, map[string]int64{"v1": 1, "v3": 3}, w.revisions(), "the next member below the partition gets v1")
+		w.changeStateful(partition(0))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int64{"v3": 3}, w.revisions(), "with no member and no partition, the new one is the current one")
 	})
 	inStateful(t, func(w *rolloutWorld) {
 		w.addStateful(statefulSet(2, onDelete, func(set *appsv1.StatefulSet) { set.Spec.RevisionHistoryLimit = new(int32(0)) }))
