@@ -701,3 +701,18 @@ func TestMembersOfATwinRevisionAreRelabelledAndNotRestarted(t *testing.T) {
 		require.EqualValues(w, 2, status.UpdatedReplicas)
 	})
 }
+
+// Two members with one name would write to one disk.
+func TestAMemberWhoseAnswerWasLostIsThereOnce(t *testing.T) {
+	for _, policy := range []func(*appsv1.StatefulSet){func(*appsv1.StatefulSet) {}, parallel} {
+		inStateful(t, func(w *rolloutWorld) {
+			w.slowWatch("pods", time.Second)
+			w.Server.Inject(fakeapi.Fault{Match: toPods("create"), Times: 3, LoseResponse: true})
+			w.watch()
+			w.addStateful(statefulSet(3, policy))
+			most, _ := w.counted(10 * time.Minute)
+			require.Equal(w, []string{"web-0 v1", "web-1 v1", "web-2 v1"}, w.members())
+			require.Equal(w, 3, most, "no Pod was created twice")
+		})
+	}
+}
