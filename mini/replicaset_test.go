@@ -610,3 +610,17 @@ func TestFiveReplicaSetsAreReconciledAtTheSameTime(t *testing.T) {
 		require.Len(w, names(w.pods()), 7)
 	})
 }
+
+// Level 2: a Pod was created, its answer got lost, and the watch is late: the next try makes a second one.
+func TestLevel2APodWhoseAnswerWasLostIsOneTooManyForAMoment(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.slowWatch("pods", time.Second)
+		w.Server.Inject(fakeapi.Fault{Match: toPods("create"), Times: 1, LoseResponse: true})
+		w.runReplicaSets()
+		w.createReplicaSet(replicaSet("web", 3))
+		time.Sleep(500 * time.Millisecond)
+		require.Len(w, names(w.pods()), 4, "the caveat of ReplicaSets says so")
+		time.Sleep(time.Minute)
+		require.Len(w, names(w.pods()), 3, "a Pod too many stays for good")
+	})
+}
