@@ -17,15 +17,16 @@ type Op string
 
 // The operations. Status is a write to the status subresource, by update or by patch.
 const (
-	Discovery Op = "discovery"
-	List      Op = "list"
-	Watch     Op = "watch"
-	Get       Op = "get"
-	Create    Op = "create"
-	Update    Op = "update"
-	Status    Op = "status"
-	Patch     Op = "patch"
-	Delete    Op = "delete"
+	Everything Op = "everything" // for an Attack: all of them
+	Discovery  Op = "discovery"
+	List       Op = "list"
+	Watch      Op = "watch"
+	Get        Op = "get"
+	Create     Op = "create"
+	Update     Op = "update"
+	Status     Op = "status"
+	Patch      Op = "patch"
+	Delete     Op = "delete"
 )
 
 // Ops are all operations: reads, then writes.
@@ -79,11 +80,17 @@ func (a *attack) isOver(now time.Time) bool {
 }
 
 func (a *attack) matches(r fakeapi.Request) bool {
-	return slices.Contains(opsOf(r), a.On) && (a.Match == nil || a.Match(r))
+	ops := opsOf(r)
+	return (slices.Contains(ops, a.On) || a.On == Everything && len(ops) > 0) &&
+		(a.Match == nil || a.Match(r))
 }
 
 // Network passes requests on to an API server, unless an attack hits them.
 type Network struct {
+	// Latency is how long a request is on its way. In a bubble, time passes by it even for a client
+	// that never waits.
+	Latency time.Duration
+
 	server http.Handler
 	done   chan struct{} // closed by Close
 
@@ -124,7 +131,8 @@ func (n *Network) Begin(a Attack) (hits func() int) {
 	defer n.mu.Unlock()
 	n.attacks = append(n.attacks, begun)
 	for s := range n.streams {
-		if a.On == Watch && begun.matches(s.about) {
+		if !begun.isOver(time.Now()) && begun.matches(s.about) && a.On != List {
+			begun.hits++
 			s.attacked(begun)
 		}
 	}
@@ -183,6 +191,7 @@ func (n *Network) hit(r fakeapi.Request) *attack {
 // ServeHTTP implements http.Handler.
 func (n *Network) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	about := fakeapi.Parse(r)
+	time.Sleep(n.Latency)
 	switch {
 	case r.URL.Path == loginPath:
 		loginPage.send(w)
