@@ -17,6 +17,7 @@ import (
 	"github.com/loopwright/loopwright/controllers/replicaset"
 	"github.com/loopwright/loopwright/internal/hostile"
 	"github.com/loopwright/loopwright/manager"
+	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/config"
 	"github.com/loopwright/loopwright/manager/metrics/server"
 	"github.com/loopwright/loopwright/mini"
@@ -81,6 +82,9 @@ func miniOps(more ...hostile.Op) []hostile.Op {
 func newManager(w *world) manager.Manager {
 	mgr, err := manager.New(w.config(), manager.Options{
 		Logger: w.Log, Metrics: server.Options{BindAddress: "0"}, Recorder: w.Trace,
+		Client: client.Options{Cache: &client.CacheOptions{
+			EnableReadYourWritesConsistency: new(true),
+		}},
 		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 	require.NoError(w, err)

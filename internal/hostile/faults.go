@@ -62,8 +62,8 @@ var Faults = []Fault{
 	instead("notjson", page(200, json, "<html>all is well</html>"), "invalid character",
 		"couldn't get version/kind", "<html>"),
 	instead("braces", page(200, json, "{}"), "Kind", "kind", "{}", "empty",
-		"unknown type"),
-	instead("empty200", page(200, json, ""), "empty", "EOF", "unexpected end"),
+		"unknown type", "invalid watch event"),
+	instead("empty200", page(200, json, ""), append(endedSoon, "empty", "EOF", "unexpected end")...),
 	spoiling("cutheader", cutHeader, "EOF", "hung up"),
 	spoiling("cutlength", cutLength, "EOF", "hung up"),
 	spoiling("cutchunked", cutChunked, "EOF", "hung up"),
@@ -71,7 +71,7 @@ var Faults = []Fault{
 	spoiling("cutlast", cutLast, "EOF", "unexpected end"),
 	spoiling("typehtml", retype("text/html; charset=utf-8"), "text/html"),
 	spoiling("typeoctets", retype("application/octet-stream"), "application/octet-stream"),
-	{Name: "hangup", serve: hangsUp, Shows: []string{"EOF", "reset", "hung up"}},
+	{Name: "hangup", serve: hangsUp, Shows: append(endedSoon, "EOF", "reset", "hung up")},
 	{Name: "silent", serve: silent, open: openSilent}, // nothing answers
 	{Name: "stale", serve: stale, open: openLate},
 }
@@ -114,9 +114,13 @@ func instead(name string, what *answer, shows ...string) Fault {
 	}}
 }
 
+// spoiling is a fault that spoils the server's answer. A watch that it cuts has ended too soon.
 func spoiling(name string, how func(was *answer, to http.ResponseWriter), shows ...string) Fault {
-	return Fault{Name: name, Shows: shows, spoil: how}
+	return Fault{Name: name, Shows: append(shows, endedSoon...), spoil: how}
 }
+
+// endedSoon is what the library's informers and mini's say of such a watch.
+var endedSoon = []string{"ended at once", "soon after it began", "before the view was whole"}
 
 // cutHeader sends the header and its promise, and nothing of the body.
 func cutHeader(was *answer, to http.ResponseWriter) {

@@ -229,8 +229,12 @@ func (p *program) shows(ctx context.Context, written client.Object, err error) e
 		return err
 	}
 	read := written.DeepCopyObject().(client.Object)
-	if err := p.cached.Get(ctx, client.ObjectKeyFromObject(written), read); err != nil {
+	switch err := p.cached.Get(ctx, client.ObjectKeyFromObject(written), read); {
+	case apierrors.IsNotFound(err):
 		p.w.breaks("the client wrote %s, and the cache says %v", describe(written), err)
+		return nil
+	case err != nil:
+		p.w.say(err.Error()) // it can't tell, and says so
 		return nil
 	}
 	if versionOf(read) < versionOf(written) {

@@ -178,27 +178,34 @@ func template(image string) corev1.PodTemplateSpec {
 
 func selector() *metav1.LabelSelector { return &metav1.LabelSelector{MatchLabels: web} }
 
-// replicas: a ReplicaSet of three Pods is scaled to four during the fault, and to two after it.
-// A Pod of the user with the same labels stays what it is.
+// replicas: of two ReplicaSets of three Pods, one grows and one shrinks by a Pod during the fault,
+// and the first one grows again after it.
 var replicas = story{
 	kinds:   lists(&appsv1.ReplicaSetList{}, &corev1.PodList{}),
 	kubelet: true,
 	before: func(w *world) {
-		w.create(&appsv1.ReplicaSet{ObjectMeta: named("web"), Spec: appsv1.ReplicaSetSpec{
-			Replicas: new(int32(3)), Selector: selector(), Template: template("v1"),
-		}})
+		for _, name := range []string{"grows", "shrinks"} {
+			rs := &appsv1.ReplicaSet{ObjectMeta: named(name), Spec: appsv1.ReplicaSetSpec{
+				Replicas: new(int32(3)), Template: template("v1"),
+			}}
+			label := map[string]string{"app": name}
+			rs.Spec.Selector = &metav1.LabelSelector{MatchLabels: label}
+			rs.Spec.Template.Labels = label
+			w.create(rs)
+		}
 	},
-	during: scaleReplicaSet(4),
-	after:  scaleReplicaSet(2),
+	during: func(w *world) {
+		scale(w, "grows", 4)
+		scale(w, "shrinks", 2)
+	},
+	after: func(w *world) { scale(w, "grows", 5) },
 	state:  dump(lists(&appsv1.ReplicaSetList{}, &corev1.PodList{})),
 }
 
-func scaleReplicaSet(n int32) func(*world) {
-	return func(w *world) {
-		edit(w, &appsv1.ReplicaSet{ObjectMeta: named("web")}, func(rs *appsv1.ReplicaSet) {
-			rs.Spec.Replicas = &n
-		})
-	}
+func scale(w *world, name string, n int32) {
+	edit(w, &appsv1.ReplicaSet{ObjectMeta: named(name)}, func(rs *appsv1.ReplicaSet) {
+		rs.Spec.Replicas = &n
+	})
 }
 
 // rollout: a Deployment of three Pods gets a new image during the fault, and a fourth Pod after it.

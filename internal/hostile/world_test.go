@@ -3,6 +3,7 @@ package hostile_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/internal/hostile"
@@ -59,6 +61,8 @@ func newWorld(t testing.TB) *world {
 	w.Network = hostile.New(w.Server)
 	w.Network.Latency = 10 * time.Millisecond
 	w.Log = funcr.New(func(prefix, args string) { w.say(prefix + " " + args) }, funcr.Options{})
+	slog.SetDefault(slog.New(logr.ToSlogHandler(w.Log))) // mini's controllers log there
+	klog.SetLogger(w.Log)                                // and client-go here
 	direct := &rest.Config{
 		Host: "http://fakeapi", Transport: w.Server.Transport(), QPS: -1,
 		WarningHandlerWithContext: rest.NoWarnings{},
