@@ -27,7 +27,7 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := context.Cause(r.Context()); err != nil {
 		return nil, err
 	}
-	if parse(r).Verb == "watch" {
+	if Parse(r).Verb == "watch" {
 		return d.stream(r)
 	}
 	w := &recorded{header: http.Header{}, code: http.StatusOK}

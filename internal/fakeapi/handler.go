@@ -23,7 +23,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	s.mu.Unlock()
 	defer s.serving.Done()
 
-	r := parse(hr)
+	r := Parse(hr)
 	if !s.options.NoLog {
 		s.log.add(r)
 	}

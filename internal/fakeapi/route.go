@@ -29,10 +29,10 @@ type Request struct {
 	UserAgent string
 }
 
-// parse reads a request without looking at what is registered. The shape of
+// Parse reads a request without looking at what is registered. The shape of
 // the path decides: /api/v1 or /apis/group/version, then perhaps
 // namespaces/name, then resource[/name[/subresource]].
-func parse(r *http.Request) Request {
+func Parse(r *http.Request) Request {
 	out := Request{Verb: strings.ToLower(r.Method), Path: r.URL.Path, Query: r.URL.Query(), UserAgent: r.UserAgent()}
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	switch {

@@ -158,6 +158,6 @@ func TestPathsAreReadAsTheRealServerReadsThem(t *testing.T) {
 		"GET /api/v1/nodes/n/status":                        "get nodes/status n",
 		"GET /api/v1/namespaces/status/configmaps/finalize": "get configmaps status/finalize",
 	} {
-		require.Equal(t, want, parse(requestFor(path)).String(), path)
+		require.Equal(t, want, Parse(requestFor(path)).String(), path)
 	}
 }

@@ -57,6 +57,9 @@ type Options struct {
 	// OwnVersions counts the versions of each object from 1, instead of those of
 	// all objects together.
 	OwnVersions bool
+	// Front, if it is there, stands between the connections of Config and the server, as a proxy
+	// does. Transport goes past it.
+	Front func(server http.Handler) http.Handler
 	// NoLog keeps no log of requests.
 	NoLog bool
 	// AnyNamespace starts without namespaces, and lets objects into one that does not exist. One
@@ -81,8 +84,10 @@ type Server struct {
 	// changed has, for each resource with watchers, a channel that the next
 	// change closes. Watchers wait on it and then read the history.
 	changed map[schema.GroupResource]chan struct{}
-	http    *http.Server // nil until the first connection
-	closing bool
+	// restored is closed, and replaced, by Restore.
+	restored chan struct{}
+	http     *http.Server // nil until the first connection
+	closing  bool
 	// emptying is true while the content of a namespace is being deleted.
 	emptying bool
 
@@ -115,6 +120,7 @@ func New(options Options) *Server {
 		changed:   map[schema.GroupResource]chan struct{}{},
 		listener:  bufconn.NewListener(),
 		done:      make(chan struct{}),
+		restored:  make(chan struct{}),
 		managers:  managers{schemas: options.TypeConverters},
 	}
 	s.transport = &http.Transport{
@@ -231,7 +237,11 @@ func (s *Server) Config() *rest.Config {
 func (s *Server) dial(ctx context.Context) (net.Conn, error) {
 	s.mu.Lock()
 	if s.http == nil && !s.closing {
-		s.http = &http.Server{Handler: s, ErrorLog: log.New(io.Discard, "", 0), ConnState: s.countConn}
+		var handler http.Handler = s
+		if s.options.Front != nil {
+			handler = s.options.Front(s)
+		}
+		s.http = &http.Server{Handler: handler, ErrorLog: log.New(io.Discard, "", 0), ConnState: s.countConn}
 		s.serving.Add(1)
 		go func(server *http.Server) {
 			defer s.serving.Done()

@@ -113,6 +113,7 @@ func (wt *watcher) run(ctx context.Context) {
 		}
 	}
 	wt.s.mu.Lock()
+	restored := wt.s.restored
 	t := wt.s.store.table(wt.res.storage())
 	begin, err := planStart(wt.s.store, t, wt.options, wt.s.store.rv)
 	wt.s.mu.Unlock()
@@ -124,10 +125,10 @@ func (wt *watcher) run(ctx context.Context) {
 	if !wt.sendAll(ctx, begin.events) {
 		return
 	}
-	wt.follow(ctx, t)
+	wt.follow(ctx, t, restored)
 }
 
-func (wt *watcher) follow(ctx context.Context, t *table) {
+func (wt *watcher) follow(ctx context.Context, t *table, restored <-chan struct{}) {
 	bookmarks := time.NewTimer(wt.untilBookmark())
 	defer bookmarks.Stop()
 	bookmarkDue := false
@@ -163,6 +164,8 @@ func (wt *watcher) follow(ctx context.Context, t *table) {
 			bookmarks.Reset(wt.untilBookmark())
 		case <-ctx.Done():
 			return
+		case <-restored:
+			return // it follows a table that is no more
 		case <-wt.s.done:
 			return
 		}
