@@ -63,6 +63,7 @@ type election struct {
 	sent   time.Time                         // when the last write was sent
 	mine   resourcelock.LeaderElectionRecord // what it wrote
 	made   bool                              // it was a create
+	grace  time.Duration                     // patience with the holder before that write
 	read   bool                              // in this round, so a failure ends the round
 
 	tryAt time.Time // send no request before
@@ -191,6 +192,7 @@ func (e election) sends(s step, now time.Time) election {
 	e.asking, e.asked = true, s.do
 	if s.do == create || s.do == update {
 		e.sent, e.mine, e.made, e.why = now, s.record, s.do == create, s.why
+		e.grace = e.patience()
 	}
 	return e
 }
@@ -243,7 +245,7 @@ func (e election) took(now time.Time) election {
 	if e.made && e.phase != leading && e.waitForMissing {
 		// The previous holder sent its last renewal before the lock was deleted, so before this
 		// moment.
-		e.leadFrom = now.Add(e.lease)
+		e.leadFrom = now.Add(e.grace)
 	}
 	late := !now.Before(e.sent.Add(e.renew))
 	if late || e.phase == ended || e.holds() && !now.Before(e.deadline()) {
