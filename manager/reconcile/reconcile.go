@@ -176,8 +176,9 @@ type ObjectReconciler[object client.Object] interface {
 }
 
 // AsReconciler makes a Reconciler, which reads the object and passes it on. If the object is not
-// there, there is nothing to do, and rec is not called. The object is a copy, which rec may change,
-// unless the cache was told UnsafeDisableDeepCopy.
+// there, there is nothing to do, and rec is not called; a proxy's 404 says nothing of the object, and
+// is retried. The object is a copy, which rec may change, unless the cache was told
+// UnsafeDisableDeepCopy.
 //
 // object must be a pointer to a Go type that the client's scheme knows: an unstructured object
 // would have to know its kind before it is read.
@@ -190,7 +191,10 @@ func AsReconciler[object client.Object](c client.Client, rec ObjectReconciler[ob
 		}
 		obj := reflect.New(goType.Elem()).Interface().(object)
 		if err := c.Get(ctx, request.NamespacedName, obj); err != nil {
-			return Result{}, client.IgnoreNotFound(err)
+			if client.IsAbsent(err, request.NamespacedName) {
+				return Result{}, nil
+			}
+			return Result{}, err
 		}
 		return rec.Reconcile(ctx, obj)
 	})
