@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
 )
 
 // deaf is a runnable that isn't ready, and doesn't hear that nobody waits for it any more.
@@ -115,5 +117,24 @@ func TestARunnableThatIsAddedDuringTheStopEndsBeforeStartReturnsOrIsRefused(t *t
 		require.NoError(t, r.end())
 		require.Equal(t, 200, <-refused)
 		require.Empty(t, story.told(), "what was refused isn't started")
+	})
+}
+
+// A program makes its manager before it knows whether it's wanted at all: for --help, or in a test.
+// Nothing of it may run or ask before Start, also with an election, probes and webhooks.
+func TestNewAsksTheServerNothingAndStartsNothing(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		for range 2 { // the port of the first one would be taken
+			options := ofElection()
+			options.HealthProbeBindAddress, options.PprofBindAddress = "localhost:0", "localhost:0"
+			m := w.manager(options)
+			require.NoError(t, m.AddReadyzCheck("cache", CacheSyncCheck(m.GetCache())))
+			m.GetWebhookServer()
+			require.NoError(t, m.Add(RunnableFunc(func(context.Context) error {
+				panic("it runs before Start")
+			})))
+		}
+		time.Sleep(time.Hour)
+		require.Empty(t, w.server.Requests(fakeapi.Match{}))
 	})
 }

@@ -32,6 +32,9 @@
 // that creates it leads at once, as in client-go, unless LeaderElectionConfig.WaitForMissing is
 // set. With it, a replica that has never seen the Lease takes its own LeaseDuration for that of the
 // holder. If a rollout makes it shorter, and the Lease is deleted meanwhile, that's too short.
+//
+// After a restore from a backup, the Lease may say that nobody has it while its last holder works.
+// A replica that has seen that holder waits for it; one that was started later leads at once.
 package leaderelection
 
 import (

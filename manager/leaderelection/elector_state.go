@@ -52,6 +52,9 @@ type election struct {
 	record   resourcelock.LeaderElectionRecord // as last seen or written, even if it is missing now
 	raw      string                            // the record's bytes, if it was read
 	since    time.Time                         // when this replica first saw the lock in this state
+	// doubted means that the record is of an earlier term than the one we saw before: the API server
+	// was restored from a backup, and the holder of the later term may still work.
+	doubted bool
 	// current means that a write may build on what we know: we have just read the lock, or the last
 	// write was ours.
 	current bool
@@ -177,7 +180,8 @@ func (e election) next(now time.Time) step {
 
 // taken returns true if another replica has the lock, and may work.
 func (e election) taken(now time.Time) bool {
-	return e.record.HolderIdentity != "" && !e.ours() && now.Before(e.since.Add(e.patience()))
+	held := e.record.HolderIdentity != "" || e.doubted
+	return held && !e.ours() && now.Before(e.since.Add(e.patience()))
 }
 
 // patience is how long we wait for the holder: the longer of its own lease duration, which it
@@ -203,6 +207,7 @@ func (e election) saw(
 ) election {
 	if e.observed != present || raw != e.raw || !same(record, e.record) {
 		e.since = now
+		e.doubted = record.LeaderTransitions < e.record.LeaderTransitions
 	}
 	e.asking, e.read = false, true
 	e.observed, e.record, e.raw, e.current = present, record, raw, true

@@ -3,6 +3,8 @@ package leaderelection
 import (
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -174,5 +176,44 @@ func TestALeaderWhoseNamespaceGoesAwayStopsAtItsDeadline(t *testing.T) {
 		err := <-a.ended
 		require.ErrorIs(t, err, ErrLost)
 		require.False(t, a.IsLeader())
+	})
+}
+
+// A volume that isn't filled yet must not put the lock of this replica elsewhere than that of the
+// others.
+func TestAnEmptyNamespaceFileIsAnErrorThatSaysWhatToDo(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "namespace")
+	for _, content := range []string{"", "\n", " "} {
+		require.NoError(t, os.WriteFile(file, []byte(content), 0o600))
+		_, err := podNamespace(file)
+		require.ErrorContains(t, err, "is empty; set LeaderElectionNamespace")
+	}
+}
+
+// The API server is restored from a backup of a moment in which nobody had the lock. The leader of
+// today can't reach it, and works until its deadline. Whoever has seen that leader waits for it.
+func TestALeaseThatWasRestoredFromABackupIsNotTakenWhileItsLastHolderMayWork(t *testing.T) {
+	inBubble(t, func(s *stand) {
+		first := s.join("first", withRelease)
+		<-first.started
+		s.end(first)
+		backup := s.lease()
+		a := s.join("a")
+		work := <-a.started
+		b := s.join("b")
+		time.Sleep(10 * time.Second)
+		lift := s.server.Inject(fakeapi.Fault{Match: s.onLeases("", "a"), Refuse: true})
+		defer lift()
+		leases := s.clients.CoordinationV1().Leases("default")
+		lease, err := leases.Get(s.Context(), "it", metav1.GetOptions{})
+		require.NoError(t, err)
+		lease.Spec = backup
+		_, err = leases.Update(s.Context(), lease, metav1.UpdateOptions{})
+		require.NoError(t, err)
+		<-work.Done()
+		require.Empty(t, b.started, "two replicas work")
+		<-b.started
+		require.ErrorIs(t, <-a.ended, ErrLost)
+		s.end(b)
 	})
 }

@@ -2,6 +2,7 @@ package reconcile_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -35,4 +36,18 @@ func TestAnObjectThatAProxyDoesNotFindIsTriedAgain(t *testing.T) {
 	wrapped := fmt.Errorf("reading: %w", apierrors.NewNotFound(schema.GroupResource{}, "web"))
 	_, err := reconcile.AsReconciler(reader{err: wrapped}, never).Reconcile(t.Context(), request)
 	require.NoError(t, err, "the API server has said so")
+}
+
+// This is how the documentation of package finalizer joins the answer of the cleanups with that of
+// the write that follows. The write was fine, so nothing wants a retry, and the request waits.
+func TestAWaitThatWasJoinedWithNoErrorIsAWait(t *testing.T) {
+	wants := reconcile.ObjectRef{Kind: "Secret", Namespace: "shop", Name: "web"}
+	joined := errors.Join(nil, fmt.Errorf("cleaning up: %w", reconcile.WaitFor(wants)), nil)
+	got, waits := reconcile.WaitsFor(fmt.Errorf("reconciling: %w", joined))
+	require.True(t, waits)
+	require.Equal(t, wants, got)
+	_, waits = reconcile.WaitsFor(errors.Join(reconcile.WaitFor(wants), errors.New("conflict")))
+	require.False(t, waits, "the conflict would never be retried")
+	_, waits = reconcile.WaitsFor(errors.Join(reconcile.WaitFor(wants), reconcile.WaitFor(wants)))
+	require.False(t, waits)
 }

@@ -150,12 +150,25 @@ func (w *waitError) Error() string { return "waiting for " + w.ref.String() }
 // WaitsFor returns the object that an error of WaitFor names. The error may be wrapped. If it was
 // joined with others, it does not count: one of them may be a failure that wants a retry.
 func WaitsFor(err error) (ref ObjectRef, waits bool) {
-	for ; err != nil; err = errors.Unwrap(err) { // which returns nil for several
+	for ; err != nil; err = theOneIn(err) {
 		if wait, ok := err.(*waitError); ok {
 			return wait.ref, true
 		}
 	}
 	return ObjectRef{}, false
+}
+
+// theOneIn returns the error that an error wraps, and nil if it wraps several. errors.Join(err, nil)
+// wraps one.
+func theOneIn(err error) error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return errors.Unwrap(err)
+	}
+	if all := joined.Unwrap(); len(all) == 1 {
+		return all[0]
+	}
+	return nil
 }
 
 // Waker is what a source or a handler finds behind the queue that it is given by a controller.
