@@ -158,8 +158,8 @@ func WaitsFor(err error) (ref ObjectRef, waits bool) {
 	return ObjectRef{}, false
 }
 
-// theOneIn returns the error that an error wraps, and nil if it wraps several. errors.Join(err, nil)
-// wraps one.
+// theOneIn returns the error that an error wraps, and nil if it wraps several.
+// errors.Join(err, nil) wraps one.
 func theOneIn(err error) error {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
@@ -189,8 +189,8 @@ type ObjectReconciler[object client.Object] interface {
 }
 
 // AsReconciler makes a Reconciler, which reads the object and passes it on. If the object is not
-// there, there is nothing to do, and rec is not called; a proxy's 404 says nothing of the object, and
-// is retried. The object is a copy, which rec may change, unless the cache was told
+// there, there is nothing to do, and rec is not called; a proxy's 404 says nothing of the object,
+// and is retried. The object is a copy, which rec may change, unless the cache was told
 // UnsafeDisableDeepCopy.
 //
 // object must be a pointer to a Go type that the client's scheme knows: an unstructured object

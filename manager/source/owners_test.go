@@ -23,9 +23,9 @@ func (s slow) Update(ctx context.Context, e event.UpdateEvent, q requestQueue) {
 	s.EventHandler.Update(ctx, e, q)
 }
 
-// A ConfigMap goes from one owner to the next, faster than the handler can follow. The reconciler of
-// the one in the middle may have seen it in the cache, and counted it. If it never hears that the
-// ConfigMap has gone, its status stays wrong.
+// A ConfigMap goes from one owner to the next, faster than the handler can follow. The reconciler
+// of the one in the middle may have seen it in the cache, and counted it. If it never hears that
+// the ConfigMap has gone, its status stays wrong.
 func TestEachOwnerInBetweenHearsThoughTheHandlerIsSlow(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		kind := appsv1.SchemeGroupVersion.WithKind("Deployment")

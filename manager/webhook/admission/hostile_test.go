@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A question that breaks off anywhere is refused, and the handler isn't asked. As soon as the UID is
-// in the part that came, it's in the answer: without it the user reads "expected response.uid" in
-// place of the reason.
+// A question that breaks off anywhere is refused, and the handler isn't asked. As soon as the UID
+// is in the part that came, it's in the answer: without it the user reads "expected response.uid"
+// in place of the reason.
 func TestAQuestionThatBreaksOffAnywhereIsRefusedWithItsUIDIfThatHasCome(t *testing.T) {
 	whole := question(t, admissionv1.Create, configMap(), nil)
 	asked := 0
