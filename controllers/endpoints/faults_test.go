@@ -364,3 +364,27 @@ func TestTheEndpointsOfADeletedServiceGoEvenIfAProxySaysThatTheyHave(t *testing.
 		})
 	}
 }
+
+// A user takes the selector away and says by hand where the Service leads. While the cache doesn't
+// show the Service as it is, the controller may write over that; but it must not do so again as
+// soon as the cache does, or the user would fight with it for good.
+func TestEndpointsByHandStayAsSoonAsTheCacheShowsThatTheServiceHasNoSelector(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		service := w.service()
+		w.pod(1)
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch",
+			Resource: "services"}, DelayEvents: 5 * time.Second})
+		w.start()
+		w.did()
+		edit(w, service, func(s *corev1.Service) { s.Spec.Selector = nil })
+		byHandNow := func() {
+			edit(w, byHand(), func(e *corev1.Endpoints) { e.Subsets = byHand().Subsets })
+		}
+		byHandNow()
+		w.settle()
+		require.NotEmpty(t, w.did(), "the documentation promises too little")
+		byHandNow()
+		w.settle()
+		w.says("what the user says", "192.0.2.1  http=8080/TCP")
+	})
+}
