@@ -81,7 +81,7 @@ func TestDuringARelistEveryReadShowsTheOldWorld(t *testing.T) {
 
 // The same, for readers that run beside the informer and have no idea of what it's doing.
 func TestReadersBesideARelistNeverCountMoreOrFewerThanThereAre(t *testing.T) {
-	const count, relists = 2000, 30
+	const count, relists = 2000, 15
 	i := handFed(InformerOptions[*corev1.Pod]{})
 	i.Replace(generation(0, count), "1")
 	lister := i.Lister(podResource.GroupResource()).InNamespace("shop")
@@ -128,8 +128,10 @@ func TestAHandlerFindsInTheStoreWhatARelistToldItOrSomethingNewer(t *testing.T) 
 		}
 		_, err := i.AddHandler(HandlerFuncs[*corev1.Pod]{
 			Add: func(pod *corev1.Pod, _ bool) {
-				_, ok := i.Store().Get(KeyOf(pod))
-				if newest := newestIn(i); !ok && newest < version(pod)+300 {
+				if _, ok := i.Store().Get(KeyOf(pod)); ok {
+					return
+				}
+				if newest := newestIn(i); newest < version(pod)+100 {
 					t.Errorf("told of %s at %d; the store lacks it, and is at %d", pod.Name,
 						version(pod), newest)
 				}
@@ -144,7 +146,7 @@ func TestAHandlerFindsInTheStoreWhatARelistToldItOrSomethingNewer(t *testing.T) 
 		i.startHandlers()
 		defer i.stopHandlers()
 		for n := range 20 {
-			i.Replace(generation(n+1, 300), fmt.Sprint((n+2)*1000))
+			i.Replace(generation(n+1, 100), fmt.Sprint((n+2)*1000))
 		}
 		synctest.Wait()
 	})
