@@ -56,7 +56,8 @@ func (b Backoff) After(failures int) time.Duration {
 // can't be read.
 //
 // Caveats: while an object exists that its Go type can't hold, every list fails, and the
-// sink keeps what it has. The log says so, once for a row of failures.
+// sink keeps what it has. The log says so once for a row of failures, and the flight
+// recorder has each of them.
 type Reflector struct {
 	Source  ListerWatcher
 	Sink    Sink
@@ -100,7 +101,8 @@ func (r *Reflector) Run(ctx context.Context) error {
 			version = ""
 		}
 		failures++
-		if failures == 1 {
+		// Ten take minutes: that's no restart of an API server any more.
+		if failures == 10 || failures == 1 && errors.Is(err, errUnreadable) {
 			name, _ := r.Source.(fmt.Stringer) // a ListWatch has one
 			slog.Warn("the reflector tries again", "source", name, "err", err)
 		}
