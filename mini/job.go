@@ -24,7 +24,8 @@ import (
 //
 // Caveats: it runs neither Indexed Jobs nor those that count a deleted Pod only after its
 // end (podReplacementPolicy: Failed, podFailurePolicy). The Job's status says so, in the
-// condition loopwright.dev/Unsupported. It adopts no Pods.
+// condition loopwright.dev/Unsupported. It adopts no Pods. A Pod whose finalizer somebody
+// else takes off is not counted.
 type Jobs struct {
 	Client *CachedClient
 }

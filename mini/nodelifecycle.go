@@ -158,8 +158,8 @@ func nodeTaints(node *corev1.Node, evict bool, now metav1.Time) (all []corev1.Ta
 // NodeLifecycle is the controller that notices that a node is silent. It says so in the
 // node's conditions, in its taints, and in its Pods.
 //
-// Guarantees: clocks of nodes do not matter. If no node is ready, no taint evicts: the
-// trouble is more likely ours.
+// Guarantees: clocks of nodes do not matter. If no node is healthy, it sets no taint that
+// evicts, and takes back those that it has set: the trouble is more likely ours.
 //
 // Caveats: a new process gives each node its full time again. All taints of an outage
 // that hits half of the nodes come at once.

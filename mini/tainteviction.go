@@ -52,7 +52,7 @@ func evictionTime(
 // tolerate, or no longer.
 //
 // Guarantees: the time that a Pod tolerates is measured from the taint, so it goes on
-// while no controller runs. A taint that is removed in time ends nothing.
+// while no controller runs. A taint that is gone from the cache by then ends nothing.
 //
 // Caveats: budgets of disruptions do not matter: the node is in trouble already.
 type TaintEviction struct {
