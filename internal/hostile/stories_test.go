@@ -199,7 +199,7 @@ var replicas = story{
 		scale(w, "shrinks", 2)
 	},
 	after: func(w *world) { scale(w, "grows", 5) },
-	state:  dump(lists(&appsv1.ReplicaSetList{}, &corev1.PodList{})),
+	state: dump(lists(&appsv1.ReplicaSetList{}, &corev1.PodList{})),
 }
 
 func scale(w *world, name string, n int32) {

@@ -36,10 +36,9 @@ var _ Interface = (*LeaseLock)(nil)
 func (l *LeaseLock) Get(ctx context.Context) (*LeaderElectionRecord, []byte, error) {
 	lease, err := l.Client.Leases(l.LeaseMeta.Namespace).Get(ctx, l.LeaseMeta.Name,
 		metav1.GetOptions{})
-	if err != nil {
+	if err = l.keep(lease, err); err != nil {
 		return nil, nil, err
 	}
-	l.keep(lease)
 	// The bytes are the Lease's spec, with microseconds. client-go returns the record's JSON, with
 	// seconds, so two renewals in one second look like one.
 	raw, err := json.Marshal(lease.Spec)
@@ -54,10 +53,7 @@ func (l *LeaseLock) Create(ctx context.Context, ler LeaderElectionRecord) error 
 		},
 		Spec: LeaderElectionRecordToLeaseSpec(&ler),
 	}, metav1.CreateOptions{})
-	if err == nil {
-		l.keep(lease)
-	}
-	return err
+	return l.keep(lease, err)
 }
 
 // Update writes the Lease, if it is still the one that was read or written last.
@@ -75,10 +71,7 @@ func (l *LeaseLock) Update(ctx context.Context, ler LeaderElectionRecord) error 
 	}
 	maps.Copy(lease.Labels, l.Labels)
 	lease, err := l.Client.Leases(l.LeaseMeta.Namespace).Update(ctx, lease, metav1.UpdateOptions{})
-	if err == nil {
-		l.keep(lease)
-	}
-	return err
+	return l.keep(lease, err)
 }
 
 // RecordEvent writes an event about the Lease, if there is a recorder.
@@ -103,10 +96,21 @@ func (l *LeaseLock) Describe() string {
 // Identity is the name of this replica.
 func (l *LeaseLock) Identity() string { return l.LockConfig.Identity }
 
-func (l *LeaseLock) keep(lease *coordinationv1.Lease) {
+// keep keeps what a request has answered, unless it failed, and returns its error. client-go takes
+// the {} of a proxy for a Lease that was read or written: a leader that believes it has renewed
+// nothing, and there are two.
+func (l *LeaseLock) keep(lease *coordinationv1.Lease, err error) error {
+	if err != nil {
+		return err
+	}
+	if lease.Name != l.LeaseMeta.Name {
+		return fmt.Errorf("the answer is not the Lease %s, but an object named %q: is it an API "+
+			"server's?", l.Describe(), lease.Name)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lease = lease
+	return nil
 }
 
 func (l *LeaseLock) known() *coordinationv1.Lease {
