@@ -53,7 +53,8 @@ var Faults = []Fault{
 	instead("forbidden403", status(403, "Forbidden", "forbidden: the account is locked"),
 		"403", "forbidden", "may not"),
 	instead("html403", page(403, html, nginx("403 Forbidden")), "403", "forbidden", "may not"),
-	instead("busy429", busy, "429", "too many requests", "rate limited"),
+	instead("busy429", busy, "429", "too many requests", "rate limited",
+		"deadline"),
 	instead("html502", page(502, html, nginx("502 Bad Gateway")), "502", "Bad Gateway"),
 	instead("text503", page(503, text, "no healthy upstream"), "503", "no healthy upstream",
 		"unable to handle"),
@@ -62,8 +63,9 @@ var Faults = []Fault{
 	instead("notjson", page(200, json, "<html>all is well</html>"), "invalid character",
 		"couldn't get version/kind", "<html>"),
 	instead("braces", page(200, json, "{}"), "Kind", "kind", "{}", "empty",
-		"unknown type", "invalid watch event"),
-	instead("empty200", page(200, json, ""), append(endedSoon, "empty", "EOF", "unexpected end")...),
+		"unknown type", "invalid watch event", "is not the Lease"),
+	instead("empty200", page(200, json, ""), append(endedSoon, "empty", "EOF", "unexpected end", "0-length", "not the Lease",
+		"is not known")...),
 	spoiling("cutheader", cutHeader, "EOF", "hung up"),
 	spoiling("cutlength", cutLength, "EOF", "hung up"),
 	spoiling("cutchunked", cutChunked, "EOF", "hung up"),
@@ -71,7 +73,7 @@ var Faults = []Fault{
 	spoiling("cutlast", cutLast, "EOF", "unexpected end"),
 	spoiling("typehtml", retype("text/html; charset=utf-8"), "text/html"),
 	spoiling("typeoctets", retype("application/octet-stream"), "application/octet-stream"),
-	{Name: "hangup", serve: hangsUp, Shows: append(endedSoon, "EOF", "reset", "hung up")},
+	{Name: "hangup", serve: hangsUp}, // nothing answers
 	{Name: "silent", serve: silent, open: openSilent}, // nothing answers
 	{Name: "stale", serve: stale, open: openLate},
 }
@@ -116,7 +118,7 @@ func instead(name string, what *answer, shows ...string) Fault {
 
 // spoiling is a fault that spoils the server's answer. A watch that it cuts has ended too soon.
 func spoiling(name string, how func(was *answer, to http.ResponseWriter), shows ...string) Fault {
-	return Fault{Name: name, Shows: append(shows, endedSoon...), spoil: how}
+	return Fault{Name: name, Shows: append(append(shows, endedSoon...), "is not known"), spoil: how}
 }
 
 // endedSoon is what the library's informers and mini's say of such a watch.

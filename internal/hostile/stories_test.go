@@ -76,7 +76,10 @@ func describe(o client.Object) string {
 	case *corev1.ConfigMap:
 		line = append(line, fmt.Sprint(o.Data))
 	case *corev1.Pod:
-		line = append(line, o.Spec.Containers[0].Image, string(o.Status.Phase))
+		for _, container := range o.Spec.Containers {
+			line = append(line, container.Image)
+		}
+		line = append(line, string(o.Status.Phase))
 	case *corev1.Namespace:
 		line = append(line, string(o.Status.Phase))
 	case *corev1.Node:
@@ -199,7 +202,7 @@ var replicas = story{
 		scale(w, "shrinks", 2)
 	},
 	after: func(w *world) { scale(w, "grows", 5) },
-	state:  dump(lists(&appsv1.ReplicaSetList{}, &corev1.PodList{})),
+	state: dump(lists(&appsv1.ReplicaSetList{}, &corev1.PodList{})),
 }
 
 func scale(w *world, name string, n int32) {

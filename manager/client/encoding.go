@@ -82,11 +82,11 @@ func (e encoding) accept(request *rest.Request, isList bool) *rest.Request {
 
 // decode stores the answer in obj.
 func (e encoding) decode(result rest.Result, obj runtime.Object) error {
+	if err := checkKind(result); err != nil {
+		return err
+	}
 	if e != metadataObject {
 		return result.Into(obj)
-	}
-	if err := result.Error(); err != nil {
-		return err
 	}
 	empty(obj)
 	err := result.Into(obj)
@@ -97,6 +97,27 @@ func (e encoding) decode(result rest.Result, obj runtime.Object) error {
 	raw, _ := result.Raw()
 	if err := json.Unmarshal(raw, obj); err != nil {
 		return fmt.Errorf("decode the answer as metadata: %w", err)
+	}
+	return nil
+}
+
+// checkKind returns the error of an answer, or one that says that it isn't an API server's. Those
+// have a kind. client-go takes the {} of a proxy for an empty list, and for a write that succeeded.
+func checkKind(result rest.Result) error {
+	if err := result.Error(); err != nil {
+		return err
+	}
+	var code int
+	var mediaType string
+	body, err := result.StatusCode(&code).ContentType(&mediaType).Raw()
+	if err != nil || strings.HasPrefix(mediaType, runtime.ContentTypeProtobuf) {
+		return err // protobuf begins with four bytes of its own, and then the kind
+	}
+	var is metav1.TypeMeta
+	if json.Unmarshal(body, &is) == nil && is.Kind == "" { // the decoder finds other mistakes
+		line, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n")
+		return fmt.Errorf("the answer is not an API server's, because it has no kind: %d, %s, %q",
+			code, mediaType, line[:min(len(line), 120)])
 	}
 	return nil
 }

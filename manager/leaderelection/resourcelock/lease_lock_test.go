@@ -3,6 +3,7 @@ package resourcelock
 import (
 	"fmt"
 	"net"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/hostile"
 )
 
 func inServer(t *testing.T, f func(t *testing.T, server *fakeapi.Server)) {
@@ -226,4 +228,34 @@ func TestALockThatCannotBeMadeSaysWhy(t *testing.T) {
 	_, err = NewFromKubeconfig("endpoints", "default", "it", ResourceLockConfig{}, &rest.Config{},
 		time.Second)
 	require.ErrorContains(t, err, `there is no lock of type "endpoints": use "leases"`)
+}
+
+// A proxy's {} is no renewal: the other replica sees none, and leads as well.
+func TestAnEmptyAnswerIsNoLeaseThatWasReadOrWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var network *hostile.Network
+		server := fakeapi.New(fakeapi.Options{
+			Front: func(http.Handler) http.Handler { return network },
+		})
+		network = hostile.New(server)
+		defer server.Close()
+		defer network.Close()
+		lock := &LeaseLock{
+			LeaseMeta:  metav1.ObjectMeta{Namespace: "default", Name: "lock"},
+			Client:     kubernetes.NewForConfigOrDie(server.Config()).CoordinationV1(),
+			LockConfig: ResourceLockConfig{Identity: "a"},
+		}
+		hit := func(on hostile.Op, request func() error) {
+			network.Begin(hostile.Attack{Fault: hostile.Find("braces"), On: on})
+			require.ErrorContains(t, request(), "the answer is not the Lease default/lock", on)
+		}
+		create := func() error { return lock.Create(t.Context(), record("a")) }
+		hit(hostile.Create, create)
+		require.NoError(t, create())
+		hit(hostile.Get, func() error {
+			_, _, err := lock.Get(t.Context())
+			return err
+		})
+		hit(hostile.Update, func() error { return lock.Update(t.Context(), record("a")) })
+	})
 }
