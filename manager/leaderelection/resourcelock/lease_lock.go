@@ -119,7 +119,7 @@ func (l *LeaseLock) keep(lease *coordinationv1.Lease) error {
 }
 
 // keepWritten is keep for the answer to a write. Who believes to hold the lock because of an answer
-// that doesn't say so, works next to the one who does.
+// that doesn't say so works next to the one who does.
 func (l *LeaseLock) keepWritten(lease *coordinationv1.Lease, written LeaderElectionRecord) error {
 	if holder := valueOf(lease.Spec.HolderIdentity); holder != written.HolderIdentity {
 		return fmt.Errorf("the Lease %s has the holder %q in the answer to a write of %q",
