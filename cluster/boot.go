@@ -14,7 +14,7 @@ import (
 const (
 	// startLimit is how long a whole start may take. It takes 3 to 6 s on two
 	// idle cores; the rest is for busy machines.
-	startLimit = 2 * time.Minute
+	startLimit = 5 * time.Minute
 	// startTries is how often to try a start that fails for a temporary reason.
 	startTries = 3
 )
