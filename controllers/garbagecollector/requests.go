@@ -77,8 +77,9 @@ const deletesAtOnce = 5
 
 // deleteObject deletes the version that was judged: the API server refuses if the object has
 // changed since. If neither its owners nor its finalizers have, the judgement still holds, and the
-// new version is deleted. So an object that changes all the time goes, too. The original checks the
-// owners, and then deletes whatever version there is.
+// new version is deleted. An object that changes between each read and the delete after it stays
+// until it rests; each of its changes wakes us. The original checks the owners, and then deletes
+// whatever version there is.
 func (gc *collector) deleteObject(
 	ctx context.Context, object *metav1.PartialObjectMetadata, policy metav1.DeletionPropagation,
 ) error {
