@@ -73,7 +73,7 @@ var Faults = []Fault{
 	spoiling("cutlast", cutLast, "EOF", "unexpected end"),
 	spoiling("typehtml", retype("text/html; charset=utf-8"), "text/html"),
 	spoiling("typeoctets", retype("application/octet-stream"), "application/octet-stream"),
-	{Name: "hangup", serve: hangsUp}, // nothing answers
+	{Name: "hangup", serve: hangsUp},                  // nothing answers
 	{Name: "silent", serve: silent, open: openSilent}, // nothing answers
 	{Name: "stale", serve: stale, open: openLate},
 }
