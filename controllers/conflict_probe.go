@@ -110,10 +110,14 @@ func (p *prober) probe(ctx context.Context) (err error) {
 	defer cancel()
 	uid := object.GetUID()
 	deleted := p.client.Delete(ending, object, client.Preconditions{UID: &uid})
-	if err == nil && (apierrors.IsNotFound(deleted) || apierrors.IsConflict(deleted)) {
+	isGone := client.IsAbsent(deleted, client.ObjectKeyFromObject(object))
+	if err == nil && (isGone || apierrors.IsConflict(deleted)) {
 		return &rivalError{original: p.Original, probe: p.describe(object)}
 	}
-	return errors.Join(err, p.explain(client.IgnoreNotFound(deleted), "delete", p.probes))
+	if isGone {
+		return err
+	}
+	return errors.Join(err, p.explain(deleted, "delete", p.probes))
 }
 
 // removeLeftovers deletes the probes that a crash has left behind. If it deletes a probe that is in
@@ -130,7 +134,11 @@ func (p *prober) removeLeftovers(ctx context.Context) error {
 		return p.explain(err, "list", p.probes)
 	}
 	return eachItem(list, func(left client.Object) error {
-		return p.explain(client.IgnoreNotFound(p.client.Delete(ctx, left)), "delete", p.probes)
+		err := p.client.Delete(ctx, left)
+		if client.IsAbsent(err, client.ObjectKeyFromObject(left)) {
+			return nil
+		}
+		return p.explain(err, "delete", p.probes)
 	})
 }
 
@@ -157,9 +165,9 @@ func (p *prober) ask(ctx context.Context, name client.ObjectKey) (answer client.
 			return nil, err
 		}
 		switch err := p.client.Get(ctx, name, answer); {
-		case p.IsAnsweredByDeletion && apierrors.IsNotFound(err):
+		case p.IsAnsweredByDeletion && client.IsAbsent(err, name):
 			return answer, nil
-		case apierrors.IsNotFound(err) || err == nil && !p.isAnswered(answer),
+		case client.IsAbsent(err, name) || err == nil && !p.isAnswered(answer),
 			p.IsAnsweredByDeletion && err == nil:
 			return nil, nil
 		case err != nil:

@@ -391,3 +391,20 @@ func TestAnAnswerIsSeenThoughTheWatchIsLate(t *testing.T) {
 		require.ErrorContains(w, w.starts(sliceProbe, ProbeOptions{}, time.Minute), "has answered")
 	})
 }
+
+// Two controllers that reconcile one kind fight about every object of it, and one that believes in a fight that there
+// isn't never starts. A proxy's 404 says neither.
+func TestAProxys404IsNoAnswerOfAnotherController(t *testing.T) {
+	text := &metav1.Status{Status: metav1.StatusFailure, Code: 404, Reason: metav1.StatusReasonNotFound}
+	inWorld(t, func(w *world) {
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: ours, Verb: "get", Resource: "endpoints"}, Status: text})
+		require.Error(w, w.starts(serviceProbe, ProbeOptions{}, time.Hour), "nobody has said that there's no answer")
+	})
+	inWorld(t, func(w *world) {
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: ours, Verb: "delete", Resource: "replicasets"}, Status: text})
+		err := w.starts(setProbe, ProbeOptions{}, time.Hour)
+		require.Error(w, err)
+		var rival *rivalError
+		require.False(w, errors.As(err, &rival), "nobody has said that the probe was deleted: %v", err)
+	})
+}

@@ -14,14 +14,18 @@ import (
 // Informer keeps a store up to date with a collection, and calls any number of
 // handlers when something changes: one watch for all of them.
 //
-// Guarantees: the store is never older than what a handler has seen. A handler
+// Guarantees: the store is never older than what a handler has seen. A list, also one in the
+// middle of the informer's life, is one change: a reader finds what the store held before, or all of
+// the list, and doesn't wait for it. A handler
 // that is added late first gets what there is, and then all that follows, without a
 // gap and without repetition. A handler is told of every state that the watch brings. A
 // slow handler blocks nobody; its backlog grows meanwhile, see HandlerOptions.Coalesce. When
 // Run returns, no goroutine of the informer is left, and no handler is being called.
 //
 // Caveats: only the informer writes to its store; others get a StoreReader. See Handler
-// and Store for what is shared. A handler that blocks forever keeps Run from
+// and Store for what is shared. During a relist there are two of everything: the objects that are
+// known and those of the list, and the maps and indices of both. Whoever adds or removes a handler
+// then waits until the new indices are built. A handler that blocks forever keeps Run from
 // returning. It may wait for the informer itself: such a wait ends when the informer
 // stops, before Run waits for the handlers. Of a collection without resourceVersions
 // everything works except WaitFor.
@@ -119,7 +123,11 @@ func NewInformer[T Object](from ListerWatcher[T], options InformerOptions[T]) *I
 func (i *Informer[T]) Store() StoreReader[T] { return i.store.Reader() }
 
 // Health is how the reading is doing.
-func (i *Informer[T]) Health() Health { return i.reflector.Health() }
+func (i *Informer[T]) Health() Health {
+	health := i.reflector.Health()
+	health.Synced = i.hasSynced() // who was told by that channel must not be told otherwise here
+	return health
+}
 
 var (
 	errInformerRan     = errors.New("the informer was run before: make another one")

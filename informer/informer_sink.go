@@ -1,9 +1,11 @@
 package informer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -20,42 +22,68 @@ import (
 // decodes, and no listener makes it wait, so there is nothing to decouple.
 type informerSink[T Object] struct{ *Informer[T] }
 
-// Replace brings the store up to a whole list.
+// Replace brings the store up to a whole list, in one step: a reader finds the old world or the
+// new one. The new one is built beside the old one, so no reader waits for it.
 func (i informerSink[T]) Replace(items []T, resourceVersion string) {
 	first := !i.hasSynced()
-	for _, object := range items {
-		i.notePresent(i.transformed(object), first)
-	}
-	if !first {
-		i.deleteMissing(items)
-		i.store.rebuild()
-	}
+	world, deltas := i.changesTo(items, first)
+	i.commit(deltas, func() { i.store.exchange(world) }, first)
 	i.reached.advance(resourceVersion)
-	if first {
-		i.becomeSynced()
-	}
 }
 
-// deleteMissing deletes what a list no longer has.
-func (i informerSink[T]) deleteMissing(items []T) {
-	listed := make(map[Key]bool, len(items))
-	for _, object := range items {
-		listed[KeyOf(object)] = true
+// changesTo returns the world that a list shows, and what leads there from what the store has:
+// what the list brings, in its order, and then what it lacks, in the order of the keys. An object
+// that the list only repeats stays the very one that is known.
+func (i informerSink[T]) changesTo(
+	items []T, initial bool,
+) (world map[Key]T, deltas []delta[T]) {
+	world = make(map[Key]T, len(items))
+	for n, item := range items {
+		items[n] = i.transformed(item)
+		world[KeyOf(items[n])] = items[n]
 	}
-	for object := range i.store.All() {
-		if !listed[KeyOf(object)] {
-			i.commit(delta[T]{kind: deltaDeleted, object: object, old: object, unseen: true})
+	if len(world) < len(items) {
+		items = lastOfEachKey(items)
+	}
+	for _, object := range items {
+		before := len(deltas)
+		if deltas = i.appendPresent(deltas, object, initial); len(deltas) == before {
+			key := KeyOf(object)
+			world[key], _ = i.store.Get(key)
 		}
 	}
+	var gone []T
+	for object := range i.store.All() {
+		if _, stays := world[KeyOf(object)]; !stays {
+			gone = append(gone, object)
+		}
+	}
+	slices.SortFunc(gone, func(a, b T) int { return compareKeys(KeyOf(a), KeyOf(b)) })
+	for _, object := range gone {
+		deltas = append(deltas,
+			delta[T]{kind: deltaDeleted, object: object, old: object, unseen: true})
+	}
+	return world, deltas
+}
+
+func compareKeys(a, b Key) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
 // Apply takes in an event of the watch.
 func (i informerSink[T]) Apply(event Event[T]) {
 	object := i.transformed(event.Object)
+	var room [2]delta[T]
+	deltas := room[:0]
+	write := func() { i.store.Put(object) }
 	if event.Type == watch.Deleted {
-		i.noteGone(object)
+		deltas = i.appendGone(deltas, object)
+		write = func() { i.store.Delete(KeyOf(object)) }
 	} else {
-		i.notePresent(object, false)
+		deltas = i.appendPresent(deltas, object, false)
+	}
+	if len(deltas) > 0 {
+		i.commit(deltas, write, false)
 	}
 	i.reached.advance(event.ResourceVersion)
 }
@@ -63,76 +91,76 @@ func (i informerSink[T]) Apply(event Event[T]) {
 // Progress notes that nothing else happened up to resourceVersion.
 func (i informerSink[T]) Progress(resourceVersion string) { i.reached.advance(resourceVersion) }
 
-// notePresent: the object is there. A watch may call an object new that the store has,
-// and a list repeats every object that there is.
-func (i informerSink[T]) notePresent(object T, initial bool) {
+// appendPresent appends what follows from an object's presence: nothing, if the store has it as it
+// is. A watch may call an object new that the store has, and a list repeats every object that
+// there is.
+func (i informerSink[T]) appendPresent(deltas []delta[T], object T, initial bool) []delta[T] {
 	known, has := i.store.Get(KeyOf(object))
 	added := delta[T]{kind: deltaAdded, object: object, initial: initial}
 	switch {
 	case !has:
-		i.commit(added)
+		return append(deltas, added)
 	case known.GetUID() != object.GetUID():
 		// Another object has the name: the UID proves that the first was deleted, even if
 		// nobody saw it. To a handler it must not look like a change.
-		i.commit(delta[T]{kind: deltaDeleted, object: known, old: known, unseen: true}, added)
+		return append(deltas,
+			delta[T]{kind: deltaDeleted, object: known, old: known, unseen: true}, added)
 	case !isSame(known, object):
-		i.commit(delta[T]{kind: deltaUpdated, object: object, old: known})
+		return append(deltas, delta[T]{kind: deltaUpdated, object: object, old: known})
 	}
+	return deltas
 }
 
-// noteGone: the object is no longer there.
-func (i informerSink[T]) noteGone(last T) {
+// appendGone appends what follows from an object's absence.
+func (i informerSink[T]) appendGone(deltas []delta[T], last T) []delta[T] {
 	known, has := i.store.Get(KeyOf(last))
 	switch {
 	case !has:
+		return deltas
 	case known.GetUID() != last.GetUID():
-		i.commit(delta[T]{kind: deltaDeleted, object: known, old: known, unseen: true})
-	default:
-		i.commit(delta[T]{kind: deltaDeleted, object: last, old: known})
+		return append(deltas,
+			delta[T]{kind: deltaDeleted, object: known, old: known, unseen: true})
 	}
+	return append(deltas, delta[T]{kind: deltaDeleted, object: last, old: known})
 }
 
-// commit brings the store up to date, and then the listeners. In this order: a handler that
-// looks into the store must find what it was told, or something newer. Of several deltas,
-// which are about one key, the store gets the last, so that no reader finds neither object.
-func (i informerSink[T]) commit(deltas ...delta[T]) {
-	last := deltas[len(deltas)-1]
-	key := KeyOf(last.object)
-	i.detector.check(key) // it may call DetectMutations, and so needs the lock to be free
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if last.kind == deltaDeleted {
-		i.store.Delete(key)
-		i.detector.forget(key)
-	} else {
-		i.store.Put(last.object)
-		i.detector.keep(key, last.object)
-	}
+// commit calls write, which brings the store to where the deltas lead, and then tells the
+// listeners. In this order: a handler that looks into the store must find what it was told, or
+// something newer. And write is one step: of two objects that have a name one after the other, no
+// reader finds neither. first says that this is the first list.
+func (i informerSink[T]) commit(deltas []delta[T], write func(), first bool) {
 	for _, d := range deltas {
-		if d.unseen && i.options.Recorder.On() {
-			i.options.Recorder.Record(trace.Event{
-				Kind: trace.Delta, Layer: "informer", Object: i.instruments.kind, Op: "tombstone",
-				Version: d.object.GetResourceVersion(), Namespace: key.Namespace, Name: key.Name, Count: 1,
-			})
-		}
+		i.detector.follow(d) // it may call DetectMutations, and so needs the lock to be free
 	}
-	for _, l := range i.listeners {
-		l.push(deltas, false)
-	}
-}
-
-// becomeSynced says that the first list is in the store, and complete in each queue.
-func (i informerSink[T]) becomeSynced() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	close(i.synced)
-	initialComplete := true
-	for _, l := range i.listeners {
-		l.push(nil, initialComplete)
-	}
+	write()
 	if i.options.Recorder.On() {
+		i.recordTombstones(deltas)
+	}
+	if first {
+		close(i.synced)
+	}
+	for _, l := range i.listeners {
+		l.push(deltas, first)
+	}
+	if first && i.options.Recorder.On() {
 		i.options.Recorder.Record(trace.Event{
 			Kind: trace.Synced, Layer: "informer", Object: i.instruments.kind, Count: i.store.Len(),
+		})
+	}
+}
+
+// recordTombstones records the ends that nobody saw.
+func (i informerSink[T]) recordTombstones(deltas []delta[T]) {
+	for _, d := range deltas {
+		if !d.unseen {
+			continue
+		}
+		key := KeyOf(d.object)
+		i.options.Recorder.Record(trace.Event{
+			Kind: trace.Delta, Layer: "informer", Object: i.instruments.kind, Op: "tombstone",
+			Version: d.object.GetResourceVersion(), Namespace: key.Namespace, Name: key.Name, Count: 1,
 		})
 	}
 }
@@ -225,19 +253,23 @@ type mutationDetector[T Object] struct {
 
 type keptObject[T Object] struct{ object, copy T }
 
-// keep notes an object that goes into the store.
-func (m *mutationDetector[T]) keep(key Key, object T) {
+// follow checks what a delta takes out of the store, and keeps a copy of what it puts there,
+// before anybody can read it.
+func (m *mutationDetector[T]) follow(d delta[T]) {
 	if m.report == nil {
+		return
+	}
+	key := KeyOf(d.object)
+	m.check(key)
+	delete(m.kept, key)
+	if d.kind == deltaDeleted {
 		return
 	}
 	if m.kept == nil {
 		m.kept = map[Key]keptObject[T]{}
 	}
-	m.kept[key] = keptObject[T]{object, object.DeepCopyObject().(T)}
+	m.kept[key] = keptObject[T]{d.object, d.object.DeepCopyObject().(T)}
 }
-
-// forget drops an object that has left the store.
-func (m *mutationDetector[T]) forget(key Key) { delete(m.kept, key) }
 
 // check reports an object that is not what it was.
 func (m *mutationDetector[T]) check(key Key) {

@@ -50,6 +50,10 @@ var errNoVersion = errors.New("there is no resourceVersion to wait for: " +
 // object is gone since. It is for a caller that has just written the object and will
 // read it from the store. The event itself ends the wait.
 //
+// Caveats: versions are compared. A server that was restored from a backup counts on from an
+// older one, so until the informer has listed anew, the store looks newer than it is, and a wait
+// ends too early.
+//
 // Errors: an empty resourceVersion, or one that is not a number, is an error at once. So
 // nobody can wait for kinds to which the server gives no versions (metrics.k8s.io).
 func (i *Informer[T]) WaitFor(ctx context.Context, key Key, resourceVersion string) error {

@@ -121,10 +121,11 @@ func TestAChangeThatComesDuringTheLookEndsTheWait(t *testing.T) {
 	})
 }
 
-// What the store holds need not be waited for, even if the rest of its list is still to come.
+// What the store holds need not be waited for, even in the moment between the change of the store
+// and the note of how far that has come.
 func TestAWaitForWhatIsInTheStoreIsOver(t *testing.T) {
 	i := handFed(InformerOptions[*corev1.Pod]{})
-	i.commit(added(a2))
+	i.store.Put(a2)
 	require.NoError(t, i.WaitFor(over(t), KeyOf(a2), "2"))
 	require.ErrorIs(t, i.WaitFor(over(t), KeyOf(a2), "3"), context.Canceled)
 }

@@ -142,6 +142,7 @@ func (r *Reflector[T]) Run(ctx context.Context) error {
 		r.floor = m.floor
 		r.note(m, in, act, failure)
 		shell.deliver(act)
+		r.noteView(m.floor, act.deliver == deliverReplace)
 		if act.do == doStop {
 			break
 		}
@@ -167,8 +168,8 @@ func (r *Reflector[T]) report(failure error) (final bool) {
 	return r.options.GiveUp != nil && r.options.GiveUp(failure)
 }
 
-// note brings the health up to date and records what follows from the last
-// input, unless it is the usual.
+// note brings the health up to date, but for what the sink has, and records what
+// follows from the last input, unless it is the usual.
 func (r *Reflector[T]) note(m machine, in input, act action, failure error) {
 	if failure == nil && act.reason != "" {
 		failure = errors.New(act.reason)
@@ -176,8 +177,7 @@ func (r *Reflector[T]) note(m machine, in input, act action, failure error) {
 	now := time.Now()
 	r.mu.Lock()
 	h := &r.health
-	h.State, h.ResourceVersion, h.Failures = m.state, m.floor, m.backoff.Failures()
-	h.Synced = h.Synced || act.deliver == deliverReplace
+	h.State, h.Failures = m.state, m.backoff.Failures()
 	switch in.kind {
 	case inOpened, inEvent, inPage, inEnded:
 		h.LastContact = now
@@ -189,6 +189,15 @@ func (r *Reflector[T]) note(m machine, in input, act action, failure error) {
 	if failure != nil && r.options.Recorder.On() {
 		r.record(m, act, failure)
 	}
+}
+
+// noteView notes what the sink has, once it has it: whoever is told of a version that is still on
+// its way takes what the sink lacks for deleted.
+func (r *Reflector[T]) noteView(version string, whole bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.health.ResourceVersion = version
+	r.health.Synced = r.health.Synced || whole
 }
 
 // record adds pauses and fallbacks to the flight recorder. A failed request is in
@@ -216,10 +225,11 @@ func (r *Reflector[T]) record(m machine, act action, failure error) {
 // Health is how a reflector is doing.
 type Health struct {
 	State State
-	// Synced is true once the sink has had a whole view.
+	// Synced is true once the sink has had a whole view: its first Replace has returned. An
+	// informer's is true from the moment in which its channel Synced is closed.
 	Synced bool
-	// ResourceVersion is the version of the sink's view. It is empty before the
-	// first view, and while polling.
+	// ResourceVersion is the version of the sink's view, or an older one in the moment in
+	// which the sink takes something in. It is empty before the first view, and while polling.
 	ResourceVersion string
 	// LastContact is when the server last accepted a request, sent a page, an
 	// event or a bookmark, or ended a watch in good order. Servers that know

@@ -282,6 +282,13 @@ func (v *partialView[T]) apply(event Event[T]) {
 	}
 }
 
+// lastOfEachKey leaves out the first of two items that have the same key.
+func lastOfEachKey[T Object](items []T) []T {
+	view := partialView[T]{items: items}
+	view.buildIndex()
+	return view.items
+}
+
 // buildIndex leaves out the first of two that a server sent for the same object.
 func (v *partialView[T]) buildIndex() {
 	v.indexOf = make(map[Key]int, len(v.items))

@@ -65,11 +65,8 @@ type contents[T Object] struct {
 
 // NewStore returns an empty store without indices.
 func NewStore[T Object](options StoreOptions) *Store[T] {
-	return &Store[T]{options: options, stored: newContents[T](0)}
-}
-
-func newContents[T Object](size int) *contents[T] {
-	return &contents[T]{objects: make(map[Key]T, size), indices: map[string]*index[T]{}}
+	return &Store[T]{options: options,
+		stored: &contents[T]{objects: map[Key]T{}, indices: map[string]*index[T]{}}}
 }
 
 // Get returns the object of that key.
@@ -140,36 +137,28 @@ func (s *Store[T]) Delete(key Key) (old T, existed bool) {
 // The new contents are built beside the old ones, so for a moment there are two.
 // Readers wait only until a pointer is exchanged.
 func (s *Store[T]) Replace(objects []T) {
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	s.exchangeWriting(len(objects), slices.Values(objects))
-	if s.options.Recorder.On() {
-		s.record("replace", Key{}, "", len(s.stored.objects))
+	fresh := make(map[Key]T, len(objects))
+	for _, object := range objects {
+		fresh[KeyOf(object)] = object
 	}
+	s.exchange(fresh)
 }
 
-// rebuild puts what is there into new maps, because a Go map never shrinks.
-func (s *Store[T]) rebuild() {
+// exchange is Replace with a map, which belongs to the store from now on. It's a new one even if
+// nothing has changed, because a Go map never shrinks.
+func (s *Store[T]) exchange(objects map[Key]T) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	s.exchangeWriting(len(s.stored.objects), maps.Values(s.stored.objects))
-}
-
-// exchangeWriting is called with writing held.
-func (s *Store[T]) exchangeWriting(count int, objects iter.Seq[T]) {
-	fresh := newContents[T](count)
+	fresh := &contents[T]{objects: objects, indices: map[string]*index[T]{}}
 	for name, index := range s.stored.indices {
-		fresh.indices[name] = newIndex(index.function)
-	}
-	for object := range objects {
-		key := KeyOf(object)
-		fresh.prepareOld(key)
-		fresh.prepareNew(object)
-		fresh.put(key, object)
+		fresh.indices[name] = newIndex(index.function, objects)
 	}
 	s.mu.Lock()
 	s.stored = fresh
 	s.mu.Unlock()
+	if s.options.Recorder.On() {
+		s.record("replace", Key{}, "", len(objects))
+	}
 }
 
 func (s *Store[T]) record(op string, key Key, version string, count int) {

@@ -25,7 +25,8 @@ func IndexNamespace[T Object](values []string, object T) []string {
 const NamespaceIndex = "namespace"
 
 // Index finds the objects of a store by a value. It belongs to its store and is
-// up to date whenever the store is. After RemoveIndices it finds nothing.
+// up to date whenever the store is. After RemoveIndices it finds nothing, until an index
+// of that name is added again.
 //
 // client-go's indices are known by name only, so every lookup may fail with
 // "index does not exist", and every caller must handle that. Here a caller looks the
@@ -61,12 +62,7 @@ func (s *Store[T]) AddIndices(functions map[string]IndexFunc[T]) error {
 	}
 	indices := maps.Clone(s.stored.indices)
 	for name, values := range functions {
-		added := newIndex(values)
-		for _, object := range s.stored.objects {
-			added.next = values(added.next[:0], object)
-			added.add(object, added.next)
-		}
-		indices[name] = added
+		indices[name] = newIndex(values, s.stored.objects)
 	}
 	s.mu.Lock()
 	s.stored.indices = indices
@@ -122,15 +118,15 @@ func (x *Index[T]) Count(value string) int {
 	return len(x.setLocked(value))
 }
 
-// Values are all values that some object has, sorted. Writers wait while they
-// are collected, readers do not.
-func (x *Index[T]) Values() []string {
-	x.store.writing.Lock()
-	defer x.store.writing.Unlock()
+// Values are all values that some object has, sorted.
+func (x *Index[T]) Values() (values []string) {
+	x.store.mu.RLock()
 	if index := x.store.stored.indices[x.name]; index != nil {
-		return slices.Sorted(maps.Keys(index.sets))
+		values = slices.AppendSeq(slices.Grow(values, len(index.sets)), maps.Keys(index.sets))
 	}
-	return nil
+	x.store.mu.RUnlock()
+	slices.Sort(values)
+	return values
 }
 
 // setLocked returns the objects that have the value.
@@ -153,8 +149,13 @@ type index[T Object] struct {
 // objectSet is a set of pointers: a fifth of the size of a map by key.
 type objectSet map[Object]struct{}
 
-func newIndex[T Object](function IndexFunc[T]) *index[T] {
-	return &index[T]{function: function, sets: map[string]objectSet{}}
+func newIndex[T Object](function IndexFunc[T], objects map[Key]T) *index[T] {
+	x := &index[T]{function: function, sets: map[string]objectSet{}}
+	for _, object := range objects {
+		x.next = function(x.next[:0], object)
+		x.add(object, x.next)
+	}
+	return x
 }
 
 func (x *index[T]) add(object T, values []string) {

@@ -2,14 +2,15 @@ package informer
 
 import (
 	"iter"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// StoreReader is a Store for everybody but its owner: they can read it and add
-// indices to it. Only the owner can change what is in it.
+// StoreReader is a Store for everybody but its owner: they can read it, add
+// indices to it and remove them. Only the owner can change what is in it.
 //
 // client-go's informers give their store away as it is. If a program puts its own
 // writes into it, to see them at once, an older event may overwrite them: the store
@@ -41,8 +42,12 @@ func (r StoreReader[T]) AddIndices(functions map[string]IndexFunc[T]) error {
 	return r.store.AddIndices(functions)
 }
 
-// RemoveIndices removes indices, see Store.RemoveIndices.
-func (r StoreReader[T]) RemoveIndices(names ...string) { r.store.RemoveIndices(names...) }
+// RemoveIndices removes indices, see Store.RemoveIndices. NamespaceIndex stays: without it, a
+// NamespaceLister would find nothing.
+func (r StoreReader[T]) RemoveIndices(names ...string) {
+	isNamespace := func(name string) bool { return name == NamespaceIndex }
+	r.store.RemoveIndices(slices.DeleteFunc(slices.Clone(names), isNamespace)...)
+}
 
 // Lister reads objects from a store the way one reads them from the API server: by name,
 // by namespace, by labels.

@@ -44,7 +44,7 @@ type member struct {
 	start    func(context.Context) error // Start, or Warmup
 	// ready waits until the member is ready; nil if it is ready as soon as it is started.
 	ready  func(context.Context) error
-	wait   func(context.Context) error // ready, until the member ends; set by launch
+	wait   func(context.Context) error // for ready's answer; set by launch
 	isLate bool                        // added while the group runs, so start does not wait for it
 }
 
@@ -118,19 +118,25 @@ func (g *group) launchLocked(ctx context.Context, m *member) {
 	g.running = append(g.running, m)
 	// A member that has ended never becomes ready, so its end cancels every wait for it.
 	alive, ending := context.WithCancelCause(ctx)
+	var asked sync.WaitGroup // for the call of ready, which may not care about its context
 	if m.ready != nil {
-		m.wait = func(ctx context.Context) error {
-			defer context.AfterFunc(ctx, func() { ending(context.Cause(ctx)) })()
-			return m.ready(alive)
-		}
-	}
-	var late sync.WaitGroup
-	if m.isLate && m.ready != nil {
-		late.Go(func() {
-			if err := m.ready(alive); err != nil && alive.Err() == nil {
+		answer := make(chan error, 1) // sent once, by the call of ready
+		asked.Go(func() {
+			err := m.ready(alive)
+			answer <- err
+			if m.isLate && err != nil && alive.Err() == nil {
 				g.log.Error(err, anyvalue.Name(m.runnable, "")+" is not ready")
 			}
 		})
+		m.wait = func(ctx context.Context) error {
+			defer context.AfterFunc(ctx, func() { ending(context.Cause(ctx)) })()
+			select {
+			case err := <-answer:
+				return err
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
 	}
 	go func() {
 		err := m.start(ctx)
@@ -140,7 +146,7 @@ func (g *group) launchLocked(ctx context.Context, m *member) {
 			ending(err)
 		}
 		ending(errEndedUnready)
-		late.Wait()
+		asked.Wait()
 		g.ended(m)
 	}()
 }

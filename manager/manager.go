@@ -37,8 +37,8 @@ import (
 // Guarantees: a group starts when those before it are ready, and ends when those after it have
 // ended; see group_order.go for the order and its reasons. When Start returns, no goroutine of the
 // manager or of a runnable is left, unless the graceful shutdown timeout has passed; the error then
-// names the runnables that are left. A leader-only runnable never runs in a replica that does not
-// lead, and has ended before the lease is released.
+// names the runnables that are left, or there's none if the timeout is 0. A leader-only runnable
+// never runs in a replica that does not lead, and has ended before the lease is released.
 //
 // Caveats: a manager runs once.
 type Manager interface {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"sync"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,6 +16,7 @@ import (
 const (
 	ByNamespace = "namespace"
 	ByOwner     = "owner" // by the UID of each owner
+	ByNode      = "node"  // Pods, by the name of their node
 )
 
 func cacheIndexers() Indexers {
@@ -25,6 +27,12 @@ func cacheIndexers() Indexers {
 				uids = append(uids, string(ref.UID))
 			}
 			return uids
+		},
+		ByNode: func(obj Object) []string {
+			if pod, ok := obj.(*corev1.Pod); ok {
+				return []string{pod.Spec.NodeName}
+			}
+			return nil
 		},
 	}
 }
@@ -172,11 +180,22 @@ func (c *CachedClient) List(
 // OwnedBy returns copies of the objects in the cache that have owner among their owners,
 // sorted by key.
 func OwnedBy[T Object](ctx context.Context, c *CachedClient, owner Object) ([]T, error) {
+	return listByIndex[T](ctx, c, ByOwner, string(owner.GetUID()))
+}
+
+// listByIndex returns copies of the objects in the cache that have this value in one of
+// the cache's indices, sorted by key.
+func listByIndex[T Object](
+	ctx context.Context, c *CachedClient, index, value string,
+) ([]T, error) {
 	informer, err := c.upToDate(ctx, newObject[T]())
 	if err != nil {
 		return nil, err
 	}
-	objs, _ := informer.ByIndex(ByOwner, string(owner.GetUID())) // it has the index
+	objs, err := informer.ByIndex(index, value)
+	if err != nil {
+		return nil, err
+	}
 	all := make([]T, len(objs))
 	for i, obj := range objs {
 		all[i] = obj.DeepCopyObject().(T)

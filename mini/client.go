@@ -2,6 +2,7 @@ package mini
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"time"
@@ -20,7 +21,7 @@ import (
 // Reader reads objects: from the API server (Client) or from memory (CachedClient).
 type Reader interface {
 	// Get fills into with the object that has this key. If there is none, IsNotFound is
-	// true of the error.
+	// true of the error, and into stays as it was.
 	Get(ctx context.Context, key Request, into Object) error
 	// List returns all objects in the selection that have the type of like.
 	List(ctx context.Context, like Object, selection Selection) ([]Object, error)
@@ -38,7 +39,8 @@ func (s Selection) Matches(obj Object) bool {
 		(s.Labels == nil || s.Labels.Matches(labels.Set(obj.GetLabels())))
 }
 
-// Get returns the object of type T that has this key.
+// Get returns the object of type T that has this key. Along with an error it returns an
+// empty object, which a caller that finds none may fill in and create.
 //
 //	pod, err := mini.Get[*corev1.Pod](ctx, client, req)
 func Get[T Object](ctx context.Context, r Reader, key Request) (T, error) {
@@ -46,7 +48,7 @@ func Get[T Object](ctx context.Context, r Reader, key Request) (T, error) {
 	return obj, r.Get(ctx, key, obj)
 }
 
-// List returns the objects of type T in the selection.
+// List returns the objects of type T in the selection. It returns none with an error.
 func List[T Object](ctx context.Context, r Reader, selection Selection) ([]T, error) {
 	objs, err := r.List(ctx, newObject[T](), selection)
 	all := make([]T, len(objs))
@@ -70,7 +72,8 @@ func assign(into, from runtime.Object) {
 // Guarantees: after a write that succeeds, the object is what the server has stored, with
 // its defaults, UID and resourceVersion. After a failure, the object has not changed.
 //
-// Errors: IsNotFound, IsConflict and the others of apimachinery's api/errors.
+// Errors: IsNotFound, IsConflict and the others of apimachinery's api/errors. IsNotFound
+// is true only if isAbsent is: no proxy can make a Pod look deleted.
 type Client struct {
 	Cluster *Cluster
 	// Wrote, if there is one, is called after each write that has succeeded. If the write
@@ -84,10 +87,36 @@ func (c *Client) Get(ctx context.Context, key Request, into Object) error {
 	if err != nil {
 		return err
 	}
-	return c.send(ctx, "get", req, into)
+	return c.send(ctx, "get", key, req, into)
+}
+
+// isAbsent returns true if the API server itself says that it has no object with this
+// key, by a Status that names the object. A 404 alone proves nothing: a load balancer
+// sends one when it has lost its servers, and so does the API server for a path that it
+// doesn't serve.
+func isAbsent(err error, key Request) bool {
+	var answer apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &answer) {
+		return false
+	}
+	about := answer.Status().Details
+	return about != nil && about.Name == key.Name && key.Name != "" &&
+		!apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
+
+// check404 returns err, unless it's a 404 that proves nothing about the object with this
+// key: then it returns an error of which IsNotFound isn't true, with what has answered.
+func check404(err error, key Request) error {
+	if !apierrors.IsNotFound(err) || isAbsent(err, key) {
+		return err
+	}
+	page, _ := apierrors.StatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+	// Not %w: IsNotFound would see through it.
+	return fmt.Errorf("%v: a 404 that proves nothing: %.80q", err, page.Message)
 }
 
 // IgnoreNotFound returns nil if err says that there is no such object, and err otherwise.
+// Of mini's clients, it's the API server that says so: see isAbsent.
 func IgnoreNotFound(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -110,17 +139,18 @@ func (c *Client) List(
 			all = append(all, obj)
 		}
 	}
-	return all, err
+	return all, check404(err, Request{}) // no 404 to a list is about an object
 }
 
 // Create stores a new object. If the name is taken, IsAlreadyExists is true of the error.
-// An object with a generateName and no name gets one from the API server.
+// An object with a generateName and no name gets one from the API server. IsNotFound is
+// never true: if the namespace is missing, the error says so.
 func (c *Client) Create(ctx context.Context, obj Object) error {
 	req, err := c.request("POST", obj, KeyOf(obj))
 	if err != nil {
 		return err
 	}
-	return c.send(ctx, "create", req.Body(obj), obj)
+	return c.send(ctx, "create", Request{}, req.Body(obj), obj)
 }
 
 // Update replaces the stored object. If another client has changed it since obj was read,
@@ -134,7 +164,7 @@ func (c *Client) Update(ctx context.Context, obj Object) error {
 	if err != nil {
 		return err
 	}
-	return c.send(ctx, "update", req.Body(obj), obj)
+	return c.send(ctx, "update", KeyOf(obj), req.Body(obj), obj)
 }
 
 // UpdateStatus replaces the status of the stored object. Of a custom resource it changes
@@ -145,7 +175,8 @@ func (c *Client) UpdateStatus(ctx context.Context, obj Object) error {
 	if err != nil {
 		return err
 	}
-	return c.send(ctx, "update status", req.SubResource("status").Body(obj), obj)
+	req = req.SubResource("status").Body(obj)
+	return c.send(ctx, "update status", KeyOf(obj), req, obj)
 }
 
 // Patch changes the part of the stored object that data names. It needs no
@@ -158,7 +189,7 @@ func (c *Client) Patch(
 		return err
 	}
 	req = req.SetHeader("Content-Type", string(patch)).Body(data)
-	return c.send(ctx, "patch", req, obj)
+	return c.send(ctx, "patch", KeyOf(obj), req, obj)
 }
 
 // Delete asks for the end of the object, and does not change obj. An object with
@@ -175,7 +206,8 @@ func (c *Client) Delete(
 	if uid := obj.GetUID(); uid != "" && options.Preconditions == nil {
 		options.Preconditions = &metav1.Preconditions{UID: &uid}
 	}
-	return c.send(ctx, "delete", req.Body(&options), obj.DeepCopyObject().(Object))
+	answer := obj.DeepCopyObject().(Object)
+	return c.send(ctx, "delete", KeyOf(obj), req.Body(&options), answer)
 }
 
 // request begins a request for one object.
@@ -191,12 +223,14 @@ func (c *Client) request(verb string, obj Object, key Request) (*rest.Request, e
 	return req, nil
 }
 
-// send sends the request, and makes obj what the API server answers.
+// send sends the request, and makes obj what the API server answers. The request is
+// about the object with this key, or, with an empty one, about a collection.
 func (c *Client) send(
-	ctx context.Context, verb string, req *rest.Request, obj Object,
+	ctx context.Context, verb string, key Request, req *rest.Request, obj Object,
 ) error {
 	began, gone := time.Now(), false
 	answer, err := req.Do(ctx).Get()
+	err = check404(err, key)
 	if err == nil {
 		gone, err = receive(verb, answer, obj)
 	}

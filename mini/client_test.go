@@ -551,3 +551,72 @@ func TestTheFlightRecorderShowsWrites(t *testing.T) {
 			events[2].Layer+" "+events[2].ToNamespace+" "+events[2].ToName, "who wrote, and for what")
 	})
 }
+
+// A load balancer that has lost its API servers answers 404. A controller that believes it cleans up
+// after a Pod that runs.
+func TestAPagesNotFoundIsNotTheAPIServersWord(t *testing.T) {
+	for what, answer := range inorder.Map(notFoundPages) {
+		t.Run(what, func(t *testing.T) {
+			inMemory(t, func(w *world) {
+				there := w.createMap("a", "1")
+				c := &mini.Client{Cluster: w.behindProxy(
+					func(_ *http.Request, response *http.Response) { answer(response) })}
+				key := mini.KeyOf(there)
+				got, err := mini.Get[*corev1.ConfigMap](w.ctx, c, key)
+				require.Empty(w, got)
+				_, listing := c.List(w.ctx, there, mini.Selection{})
+				for verb, err := range inorder.Map(map[string]error{
+					"get":           err,
+					"list":          listing,
+					"create":        c.Create(w.ctx, configMap("new", "1")),
+					"update":        c.Update(w.ctx, there.DeepCopy()),
+					"update status": c.UpdateStatus(w.ctx, there.DeepCopy()),
+					"patch":         c.Patch(w.ctx, there.DeepCopy(), types.MergePatchType, []byte("{}")),
+					"delete":        c.Delete(w.ctx, there, metav1.DeleteOptions{}),
+				}) {
+					require.Error(w, err, verb)
+					require.False(w, apierrors.IsNotFound(err), "%s: nobody has said that it is gone: %v", verb, err)
+					require.Error(w, mini.IgnoreNotFound(err), verb)
+				}
+			})
+		})
+	}
+}
+
+// The user has to find out what has answered.
+func TestAPagesNotFoundIsInTheError(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := &mini.Client{Cluster: w.behindProxy(func(_ *http.Request, response *http.Response) {
+			page(response, http.StatusNotFound, "text/plain", "default backend - 404")
+		})}
+		_, err := mini.Get[*corev1.ConfigMap](w.ctx, c, mini.Request{Namespace: "default", Name: "a"})
+		require.ErrorContains(w, err, "default backend - 404")
+		require.ErrorContains(w, err, "get configmaps a")
+	})
+}
+
+func TestTheAPIServersNotFoundIsBelieved(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := &mini.Client{Cluster: w.Cluster}
+		gone := configMap("gone", "1")
+		_, err := mini.Get[*corev1.ConfigMap](w.ctx, c, mini.KeyOf(gone))
+		for verb, err := range inorder.Map(map[string]error{
+			"get":    err,
+			"patch":  c.Patch(w.ctx, gone.DeepCopy(), types.MergePatchType, []byte("{}")),
+			"delete": c.Delete(w.ctx, gone, metav1.DeleteOptions{}),
+		}) {
+			require.True(w, apierrors.IsNotFound(err), "%s: %v", verb, err)
+		}
+	})
+}
+
+// A Pod has the name of its namespace. That the namespace is missing says nothing about a Pod.
+func TestAMissingNamespaceIsNotAMissingObject(t *testing.T) {
+	inMemory(t, func(w *world) {
+		obj := configMap("nowhere", "1")
+		obj.Namespace = "nowhere"
+		err := (&mini.Client{Cluster: w.Cluster}).Create(w.ctx, obj)
+		require.ErrorContains(w, err, `namespaces "nowhere" not found`)
+		require.False(w, apierrors.IsNotFound(err))
+	})
+}

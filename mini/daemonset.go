@@ -11,20 +11,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 )
 
 // daemonNode is a node, and the DaemonSet's Pods that are on it or made for it.
 type daemonNode struct {
-	name      string
-	run, stay bool          // as nodeShouldRun says
-	pods      []*corev1.Pod // bound ones first, and of each sort the oldest first
+	name                  string
+	shouldRun             bool          // it should get a Pod if it has none
+	shouldContinueRunning bool          // a Pod that is there may stay
+	pods                  []*corev1.Pod // bound ones first; of each sort the oldest first
 }
 
-// daemons is what one reconcile decides about. It has no client.
-type daemons struct {
+// nodesToDaemonPods is what one reconcile decides about. It has no client.
+type nodesToDaemonPods struct {
 	ds    *appsv1.DaemonSet
 	hash  string        // of the Pods that have the DaemonSet's template
 	nodes []*daemonNode // sorted by name
@@ -32,17 +32,16 @@ type daemons struct {
 	now   time.Time
 }
 
-// newDaemons gives the Pods to their nodes.
-func newDaemons(
+// getNodesToDaemonPods gives the Pods to their nodes.
+func getNodesToDaemonPods(
 	ds *appsv1.DaemonSet, update *appsv1.ControllerRevision, nodes []*corev1.Node,
 	pods []*corev1.Pod, now time.Time,
-) *daemons {
-	hash := update.Labels[appsv1.ControllerRevisionHashLabelKey]
-	d := &daemons{ds: ds, hash: hash, now: now}
+) *nodesToDaemonPods {
+	d := &nodesToDaemonPods{ds: ds, hash: hashOf(update), now: now}
 	byName := map[string]*daemonNode{}
 	for _, node := range nodes {
 		n := &daemonNode{name: node.Name}
-		n.run, n.stay = nodeShouldRun(ds, node)
+		n.shouldRun, n.shouldContinueRunning = nodeShouldRun(ds, node)
 		d.nodes, byName[n.name] = append(d.nodes, n), n
 	}
 	// The Pods of a node have its name, or "" if they are not bound: these may never run.
@@ -76,9 +75,10 @@ type daemonPlan struct {
 const failedPodPause = 30 * time.Second
 
 // decide returns what to do now. A rollout waits until each node has its Pod.
-func (d *daemons) decide() (plan daemonPlan) {
+func (d *nodesToDaemonPods) decide() (plan daemonPlan) {
 	d.manage(&plan)
-	if len(plan.create)+len(plan.remove) == 0 {
+	rolling := d.ds.Spec.UpdateStrategy.Type == appsv1.RollingUpdateDaemonSetStrategyType
+	if rolling && len(plan.create)+len(plan.remove) == 0 {
 		d.roll(&plan)
 	}
 	return plan
@@ -86,9 +86,9 @@ func (d *daemons) decide() (plan daemonPlan) {
 
 // manage brings each node the one Pod that it is to have. During a surge, it may have an
 // old one and a fresh one.
-func (d *daemons) manage(plan *daemonPlan) {
+func (d *nodesToDaemonPods) manage(plan *daemonPlan) {
 	plan.remove = append(plan.remove, d.lost...) // they would be pending forever
-	surge, _ := d.fences(1)
+	surge, _ := d.fenceposts(1)
 	for _, n := range d.nodes {
 		var live []*corev1.Pod
 		ending, waiting := false, false
@@ -97,11 +97,11 @@ func (d *daemons) manage(plan *daemonPlan) {
 			switch {
 			case isEnding(pod):
 				ending = true
-			case n.stay && !isPodTerminal(pod):
+			case n.shouldContinueRunning && !isPodTerminal(pod):
 				live = append(live, pod)
 				_, left := podAvailable(pod, d.ds.Spec.MinReadySeconds, d.now)
 				plan.next = soonest(plan.next, left)
-			case n.stay && d.isFresh(pod) && pause > 0:
+			case n.shouldContinueRunning && d.isFresh(pod) && pause > 0:
 				waiting, plan.next = true, soonest(plan.next, pause)
 			default:
 				plan.remove = append(plan.remove, pod)
@@ -112,7 +112,7 @@ func (d *daemons) manage(plan *daemonPlan) {
 			plan.remove = append(plan.remove, d.replaced(live)...)
 		case len(live) > 0:
 			plan.remove = append(plan.remove, live[1:]...)
-		case n.run && !waiting && (!ending || surge > 0):
+		case n.shouldRun && !waiting && (!ending || surge > 0):
 			plan.create = append(plan.create, n.name)
 		}
 	}
@@ -120,7 +120,7 @@ func (d *daemons) manage(plan *daemonPlan) {
 
 // replaced returns the Pods of a node that a surge can do without: all but the first of
 // each kind, and the old one if it does not serve, or if the fresh one does.
-func (d *daemons) replaced(live []*corev1.Pod) []*corev1.Pod {
+func (d *nodesToDaemonPods) replaced(live []*corev1.Pod) []*corev1.Pod {
 	fresh, old := d.first(live)
 	if fresh != nil && old != nil {
 		if _, ready := podReady(old); !ready || d.available(fresh) {
@@ -134,7 +134,7 @@ func (d *daemons) replaced(live []*corev1.Pod) []*corev1.Pod {
 
 // first returns the first Pod that has the DaemonSet's template, and the first that has
 // another one, leaving out Pods that are ending.
-func (d *daemons) first(pods []*corev1.Pod) (fresh, old *corev1.Pod) {
+func (d *nodesToDaemonPods) first(pods []*corev1.Pod) (fresh, old *corev1.Pod) {
 	for _, pod := range pods {
 		switch {
 		case isEnding(pod):
@@ -147,18 +147,18 @@ func (d *daemons) first(pods []*corev1.Pod) (fresh, old *corev1.Pod) {
 	return fresh, old
 }
 
-func (d *daemons) isFresh(pod *corev1.Pod) bool {
+func (d *nodesToDaemonPods) isFresh(pod *corev1.Pod) bool {
 	return podRevision(pod) == d.hash
 }
 
-func (d *daemons) available(pod *corev1.Pod) bool {
+func (d *nodesToDaemonPods) available(pod *corev1.Pod) bool {
 	available, _ := podAvailable(pod, d.ds.Spec.MinReadySeconds, d.now)
 	return available
 }
 
-// fences returns how many nodes may have a second Pod, and how many may be without one
-// that serves. Unlike those of a Deployment, both are rounded up.
-func (d *daemons) fences(nodes int) (surge, unavailable int) {
+// fenceposts returns how many nodes may have a second Pod, and how many may be without
+// one that serves. Unlike those of a Deployment, both are rounded up.
+func (d *nodesToDaemonPods) fenceposts(nodes int) (surge, unavailable int) {
 	strategy := d.ds.Spec.UpdateStrategy
 	if strategy.Type != appsv1.RollingUpdateDaemonSetStrategyType {
 		return 0, 0
@@ -169,26 +169,34 @@ func (d *daemons) fences(nodes int) (surge, unavailable int) {
 	return surge, unavailable
 }
 
-// roll replaces Pods of old templates, as many at a time as the fences allow: with a
+// roll replaces Pods of old templates, as many at a time as the fenceposts allow: with a
 // surge, by a fresh Pod beside the old one; without, by deleting the old one. Until that
 // has ended, its node has none that serves, although it may still be ready.
 //
-// An old Pod that does not serve is replaced at any time: nothing is lost.
-func (d *daemons) roll(plan *daemonPlan) {
-	wanted, surged, missing := 0, 0, 0
-	var broken, serving []*corev1.Pod // of old templates
+// An old Pod that does not serve is replaced at any time: nothing is lost. One that
+// serves on a node that should not run the new template goes when enough others serve.
+func (d *nodesToDaemonPods) roll(plan *daemonPlan) {
+	wanted, serving, surged, missing := 0, 0, 0, 0 // nodes
+	var broken, replaceable, leaving []*corev1.Pod // of old templates
 	for _, n := range d.nodes {
-		if !n.run { // it can get no fresh Pod, so the old one stays
-			continue
-		}
-		wanted++
 		fresh, old := d.first(n.pods)
+		if n.shouldRun {
+			wanted++
+		}
+		if d.available(fresh) || d.available(old) {
+			serving++
+		}
 		switch {
+		case !n.shouldRun && d.available(old):
+			leaving = append(leaving, old)
+		case !n.shouldRun && old != nil:
+			plan.remove = append(plan.remove, old)
+		case !n.shouldRun: // a fresh one may stay
 		case fresh != nil && old != nil: // the old one goes when the fresh one serves
 			surged++
 		case d.available(fresh): // done
 		case d.available(old):
-			serving = append(serving, old)
+			replaceable = append(replaceable, old)
 		default:
 			missing++
 			if old != nil {
@@ -196,16 +204,17 @@ func (d *daemons) roll(plan *daemonPlan) {
 			}
 		}
 	}
-	surge, unavailable := d.fences(wanted) // the API server wants one of them to be 0
+	surge, unavailable := d.fenceposts(wanted) // the API server wants one of them to be 0
+	spare := serving - (wanted - unavailable)
+	plan.remove = append(plan.remove, atMost(leaving, spare)...)
 	room := max(surge-surged, unavailable-missing)
-	replace := slices.Concat(broken, atMost(serving, room))
-	switch {
-	case surge > 0:
-		for _, old := range replace {
-			plan.create = append(plan.create, targetNode(old))
-		}
-	case unavailable > 0:
-		plan.remove = replace
+	replace := slices.Concat(broken, atMost(replaceable, room))
+	if surge == 0 {
+		plan.remove = append(plan.remove, replace...)
+		return
+	}
+	for _, old := range replace {
+		plan.create = append(plan.create, targetNode(old))
 	}
 }
 
@@ -237,16 +246,16 @@ func soonest(a, b time.Duration) time.Duration {
 }
 
 // status counts nodes. If a node has two Pods, the first one counts.
-func (d *daemons) status() (status appsv1.DaemonSetStatus) {
+func (d *nodesToDaemonPods) status() (status appsv1.DaemonSetStatus) {
 	status.ObservedGeneration = d.ds.Generation
 	for _, n := range d.nodes {
-		if n.run {
+		if n.shouldRun {
 			status.DesiredNumberScheduled++
 		}
 		switch {
 		case len(n.pods) == 0:
 			continue
-		case !n.run:
+		case !n.shouldRun:
 			status.NumberMisscheduled++
 			continue
 		}
@@ -268,10 +277,12 @@ func (d *daemons) status() (status appsv1.DaemonSetStatus) {
 
 // DaemonSets is the DaemonSet controller.
 //
-// Guarantees: it creates no Pod for a node because it has not seen its own, and a rollout
-// keeps to its fences: the cached client shows all writes of this process.
+// Guarantees: once the API server has confirmed a Pod, the controller never creates it
+// again because its cache is late, and a rollout keeps to its fenceposts.
 //
-// Caveats: Pods on a node that is gone are left to the cluster's Pod collector.
+// Caveats: if the answer to a creation is lost, the next try may create a second Pod for
+// the node, until the cache shows both and a reconcile deletes one. Pods on a node that
+// is gone are left to the cluster's Pod collector.
 type DaemonSets struct {
 	Client *CachedClient
 
@@ -292,11 +303,13 @@ func NewDaemonSetController(m *Manager) (*Controller, error) {
 	c.Workers, c.Trace, c.Queue.Trace = 2, m.Cluster.Trace, m.Cluster.Trace
 	ofSet := EnqueueOwner(appsv1.SchemeGroupVersion.WithKind("DaemonSet").GroupKind())
 	c.Watch(sets, EnqueueObject)
-	c.Watch(revisions, ofSet)
-	c.Watch(pods, ofSet)
-	c.Watch(pods, enqueueAdopters(sets, func(set Object) *metav1.LabelSelector {
+	adopters := enqueueAdopters(sets, func(set Object) *metav1.LabelSelector {
 		return set.(*appsv1.DaemonSet).Spec.Selector
-	}))
+	})
+	c.Watch(revisions, ofSet)
+	c.Watch(revisions, adopters)
+	c.Watch(pods, ofSet)
+	c.Watch(pods, adopters)
 	c.Watch(nodes, func(Change) (all []Request) {
 		for _, set := range sets.List() {
 			all = append(all, KeyOf(set))
@@ -306,30 +319,14 @@ func NewDaemonSetController(m *Manager) (*Controller, error) {
 	return c, nil
 }
 
-// enqueueAdopters asks for the owners that may adopt the object, if it is an orphan.
-func enqueueAdopters(
-	owners *SharedInformer, selectorOf func(Object) *metav1.LabelSelector,
-) EventHandler {
-	return EnqueueMapped(func(obj Object) (all []Request) {
-		if metav1.GetControllerOfNoCopy(obj) != nil {
-			return nil
-		}
-		near, _ := owners.ByIndex(ByNamespace, obj.GetNamespace()) // it has the index
-		for _, owner := range near {
-			selector, err := metav1.LabelSelectorAsSelector(selectorOf(owner))
-			if err == nil && selector.Matches(labels.Set(obj.GetLabels())) {
-				all = append(all, KeyOf(owner))
-			}
-		}
-		return all
-	})
-}
-
 // Reconcile brings the Pods of one DaemonSet closer to one for each node.
 func (c *DaemonSets) Reconcile(ctx context.Context, req Request) (Result, error) {
 	ds, err := Get[*appsv1.DaemonSet](ctx, c.Client, req)
-	if err != nil || ds.DeletionTimestamp != nil { // the garbage collector is at work
+	if err != nil {
 		return Result{}, IgnoreNotFound(err)
+	}
+	if ds.DeletionTimestamp != nil {
+		return Result{}, nil // the garbage collector is at work
 	}
 	collisions := ptr.Deref(ds.Status.CollisionCount, 0)
 	revisions, err := syncHistory(
@@ -337,14 +334,18 @@ func (c *DaemonSets) Reconcile(ctx context.Context, req Request) (Result, error)
 	if err != nil {
 		return Result{}, err
 	}
-	selector, _ := metav1.LabelSelectorAsSelector(ds.Spec.Selector) // syncHistory has
-	nodes, err1 := List[*corev1.Node](ctx, c.Client, Selection{})
-	pods, err2 := List[*corev1.Pod](ctx, c.Client, Selection{Namespace: ds.Namespace})
-	pods, err3 := Claim(ctx, c.Client, ds, selector, pods)
-	if err := errors.Join(err1, err2, err3); err != nil {
+	nodes, err := List[*corev1.Node](ctx, c.Client, Selection{})
+	if err != nil {
 		return Result{}, err
 	}
-	d := newDaemons(ds, revisions.update, nodes, pods, time.Now())
+	pods, err := c.claimPods(ctx, ds)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := revisions.dedup(ctx, c.Client, pods, hashOf); err != nil {
+		return Result{}, err
+	}
+	d := getNodesToDaemonPods(ds, revisions.update, nodes, pods, time.Now())
 	plan := d.decide()
 	failure := c.carryOut(ctx, d, plan)
 	status := d.status()
@@ -359,9 +360,23 @@ func (c *DaemonSets) Reconcile(ctx context.Context, req Request) (Result, error)
 	return Result{RequeueAfter: plan.next}, errors.Join(failure, err)
 }
 
+// claimPods returns the DaemonSet's Pods.
+func (c *DaemonSets) claimPods(
+	ctx context.Context, ds *appsv1.DaemonSet,
+) ([]*corev1.Pod, error) {
+	selector, _ := metav1.LabelSelectorAsSelector(ds.Spec.Selector) // syncHistory has
+	pods, err := List[*corev1.Pod](ctx, c.Client, Selection{Namespace: ds.Namespace})
+	if err != nil {
+		return nil, err
+	}
+	return Claim(ctx, c.Client, ds, selector, pods)
+}
+
 // carryOut creates and deletes Pods. One failure does not stop the deletions: the Pods in
 // question may be what is in the way.
-func (c *DaemonSets) carryOut(ctx context.Context, d *daemons, plan daemonPlan) error {
+func (c *DaemonSets) carryOut(
+	ctx context.Context, d *nodesToDaemonPods, plan daemonPlan,
+) error {
 	burst := cmp.Or(c.Burst, 250)
 	create := atMost(plan.create, burst)
 	return errors.Join(

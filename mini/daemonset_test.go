@@ -66,7 +66,7 @@ func daemonImage(image string) func(*appsv1.DaemonSet) {
 	return func(ds *appsv1.DaemonSet) { ds.Spec.Template.Spec.Containers[0].Image = image }
 }
 
-func daemonFences(surge, unavailable string) func(*appsv1.DaemonSet) {
+func daemonFenceposts(surge, unavailable string) func(*appsv1.DaemonSet) {
 	return func(ds *appsv1.DaemonSet) {
 		ds.Spec.UpdateStrategy = appsv1.DaemonSetUpdateStrategy{
 			Type: appsv1.RollingUpdateDaemonSetStrategyType,
@@ -77,7 +77,7 @@ func daemonFences(surge, unavailable string) func(*appsv1.DaemonSet) {
 	}
 }
 
-var withAndWithoutSurge = []func(*appsv1.DaemonSet){daemonFences("1", "0"), daemonFences("0", "1")}
+var withAndWithoutSurge = []func(*appsv1.DaemonSet){daemonFenceposts("1", "0"), daemonFenceposts("0", "1")}
 
 func daemonOnDelete(ds *appsv1.DaemonSet) {
 	ds.Spec.UpdateStrategy.Type = appsv1.OnDeleteDaemonSetStrategyType
@@ -247,15 +247,16 @@ func TestTaintsKeepPodsAwayAndOnlySomeTakeThemAway(t *testing.T) {
 
 		w.changeDaemons(daemonImage("v2"))
 		time.Sleep(time.Minute)
-		require.Equal(w, map[string]string{"a": "v1", "b": "v2", "d": "v2", "e": "v2"}, w.onNodes(),
-			"a gets no new Pod, so a rollout would leave it without one")
-		w.failPod(w.podOn("a"))
+		require.Equal(w, map[string]string{"b": "v2", "d": "v2", "e": "v2"}, w.onNodes(),
+			"a can't get the new template, and the old one goes with the rollout")
+		w.changeNode("b", taint("theirs", corev1.TaintEffectNoSchedule))
+		w.failPod(w.podOn("b"))
 		time.Sleep(time.Minute)
-		require.Equal(w, map[string]string{"b": "v2", "d": "v2", "e": "v2"}, w.onNodes())
+		require.Equal(w, map[string]string{"d": "v2", "e": "v2"}, w.onNodes())
 		w.changeNode("a", noTaints)
-		w.changeNode("b", taint("theirs", corev1.TaintEffectNoExecute), taint("theirs", corev1.TaintEffectNoSchedule))
+		w.changeNode("e", taint("theirs", corev1.TaintEffectNoExecute), taint("theirs", corev1.TaintEffectNoSchedule))
 		time.Sleep(time.Minute)
-		require.Equal(w, map[string]string{"a": "v2", "d": "v2", "e": "v2"}, w.onNodes())
+		require.Equal(w, map[string]string{"a": "v2", "d": "v2"}, w.onNodes())
 	})
 }
 
@@ -314,7 +315,7 @@ func TestADaemonToleratesItsHostsTroublesForever(t *testing.T) {
 }
 
 // More agents away than the user has said, and the cluster is blind.
-func TestADaemonRolloutKeepsToItsFences(t *testing.T) {
+func TestADaemonRolloutKeepsToItsFenceposts(t *testing.T) {
 	nodes := []string{"a", "b", "c", "d"}
 	for _, c := range []struct {
 		surge, unavailable string
@@ -327,7 +328,7 @@ func TestADaemonRolloutKeepsToItsFences(t *testing.T) {
 		inDaemons(t, nodes, func(w *rolloutWorld) {
 			w.addNode("x", taint("theirs", corev1.TaintEffectNoSchedule))
 			w.addNode("y", taint("theirs", corev1.TaintEffectNoSchedule))
-			w.addDaemons(daemonSet(daemonFences(c.surge, c.unavailable)))
+			w.addDaemons(daemonSet(daemonFenceposts(c.surge, c.unavailable)))
 			w.watch()
 			w.changeDaemons(daemonImage("v2"))
 			most, fewest := w.counted(2 * time.Minute)
@@ -341,7 +342,7 @@ func TestADaemonRolloutKeepsToItsFences(t *testing.T) {
 // The rollout takes one Pod away, a user or a drain another one, and together they are one too many.
 func TestADaemonThatIsEndingIsOneOfThoseThatMayBeMissing(t *testing.T) {
 	inDaemons(t, []string{"a", "b", "c"}, func(w *rolloutWorld) {
-		w.addDaemons(daemonSet(daemonFences("0", "1")))
+		w.addDaemons(daemonSet(daemonFenceposts("0", "1")))
 		w.watch()
 		w.deletePod(w.podOn("c"))
 		w.changeDaemons(daemonImage("v2"))
@@ -354,7 +355,7 @@ func TestADaemonThatIsEndingIsOneOfThoseThatMayBeMissing(t *testing.T) {
 // A surge is for those that cannot do without their agent for five seconds.
 func TestASurgeDoesNotWaitUntilADaemonHasEnded(t *testing.T) {
 	inDaemons(t, []string{"a"}, func(w *rolloutWorld) {
-		w.addDaemons(daemonSet(daemonFences("1", "0")))
+		w.addDaemons(daemonSet(daemonFenceposts("1", "0")))
 		w.deletePod(w.podOn("a"))
 		time.Sleep(2 * time.Second)
 		require.Equal(w, map[string]int{"v1": 1}, w.ready())
@@ -426,7 +427,7 @@ func TestOfSeveralDaemonsForANodeTheRightOnesStay(t *testing.T) {
 	} {
 		inMemory(t, func(w *world) {
 			sets := &mini.DaemonSets{Client: w.cached()}
-			w.addDaemons(daemonSet(daemonFences(c.surge, c.unavailable)))
+			w.addDaemons(daemonSet(daemonFenceposts(c.surge, c.unavailable)))
 			w.sync(sets)
 			hash := w.controllerRevisions()[0].Labels[revisionLabel]
 			w.addNode("a")
@@ -909,18 +910,14 @@ func TestOfTwoRevisionsWithTheTemplateTheNewestCounts(t *testing.T) {
 		w.changeDaemons(func(ds *appsv1.DaemonSet) { ds.Spec.MinReadySeconds = 1 })
 		time.Sleep(time.Minute)
 		require.Equal(w, before, names(w.live()), "no Pod is replaced")
-		numbers := map[string]int64{}
-		for _, rev := range w.controllerRevisions() {
-			numbers[rev.Labels[revisionLabel]] += rev.Revision
-		}
-		require.Equal(w, int64(1), numbers["twin"])
-		require.Equal(w, int64(2), numbers[w.live()[0].Labels[revisionLabel]])
+		require.Equal(w, map[string]int64{"v1": 1, "v2": 2}, w.revisions(), "the twin is deleted")
+		require.NotEqual(w, "twin", w.live()[0].Labels[revisionLabel])
 	})
 }
 
 // An error would make the set wait, and another process has done the work.
 func TestAPodThatAnotherProcessHasDeletedIsNoFailure(t *testing.T) {
-	gone := apierrors.NewNotFound(corev1.Resource("pods"), "web-1").Status()
+	gone := apierrors.NewNotFound(corev1.Resource("pods"), "").Status() // the server names the Pod
 	for _, status := range []*metav1.Status{&gone, fakeapi.Conflict()} {
 		inMemory(t, func(w *world) {
 			w.addNode("a")
@@ -960,5 +957,177 @@ func TestOrphanedPodsAndRevisionsAreAdoptedByASetWithTheSameTemplate(t *testing.
 		w.changePod(w.live()[0], func(pod *corev1.Pod) { pod.Labels = map[string]string{"app": "debug"} })
 		time.Sleep(time.Minute)
 		require.Len(w, w.live(), 3, "a user takes a Pod out to look at it, and its node gets another")
+	})
+}
+
+// The user has taken the node out of the agent's reach, and the old agent would stay there with its bug.
+func TestARolloutTakesOldDaemonsFromNodesThatTheNewTemplateDoesNotTolerate(t *testing.T) {
+	for i, strategy := range withAndWithoutSurge {
+		inDaemons(t, []string{"a", "b", "c"}, func(w *rolloutWorld) {
+			w.changeNode("a", taint("theirs", corev1.TaintEffectNoSchedule))
+			w.addDaemons(daemonSet(strategy, tolerateTheirs))
+			require.Equal(w, map[string]string{"a": "v1", "b": "v1", "c": "v1"}, w.onNodes())
+			w.watch()
+			w.changeDaemons(daemonImage("v2"), tolerateNothing)
+			_, fewest := w.counted(2 * time.Minute)
+			require.Equal(w, map[string]string{"b": "v2", "c": "v2"}, w.onNodes(), "strategy %d", i)
+			require.GreaterOrEqual(w, fewest, 2-i, "the fenceposts are those of the two nodes that are left")
+			status := w.daemons().Status
+			require.Zero(w, status.NumberMisscheduled)
+			require.Equal(w, status.DesiredNumberScheduled, status.NumberAvailable)
+		})
+	}
+}
+
+// The last node is left, and nothing is wanted any more.
+func TestARolloutThatNoNodeToleratesTakesAllOldDaemons(t *testing.T) {
+	for _, strategy := range withAndWithoutSurge {
+		inDaemons(t, []string{"a"}, func(w *rolloutWorld) {
+			w.changeNode("a", taint("theirs", corev1.TaintEffectNoSchedule))
+			w.addDaemons(daemonSet(strategy, tolerateTheirs))
+			w.failDaemonReadiness("a")
+			w.changeDaemons(tolerateNothing)
+			time.Sleep(time.Minute)
+			require.Empty(w, w.onNodes(), "one that doesn't serve goes as well")
+		})
+	}
+}
+
+// With a surge, the user never wants to be without an agent, whichever node it is on.
+func TestADaemonThatMovesToAnotherNodeServesUntilTheFreshOneDoes(t *testing.T) {
+	inDaemons(t, []string{"a", "b"}, func(w *rolloutWorld) {
+		w.changeNode("a", taint("theirs", corev1.TaintEffectNoSchedule))
+		w.changeNode("b", taint("others", corev1.TaintEffectNoSchedule))
+		w.addDaemons(daemonSet(daemonFenceposts("1", "0"), tolerateTheirs))
+		require.Equal(w, map[string]string{"a": "v1"}, w.onNodes())
+		w.watch()
+		w.changeDaemons(daemonImage("v2"), inPodSpec(func(spec *corev1.PodSpec) { spec.Tolerations[0].Key = "others" }))
+		_, fewest := w.counted(time.Minute)
+		require.Equal(w, map[string]string{"b": "v2"}, w.onNodes())
+		require.Equal(w, 1, fewest, "there was a moment without an agent")
+	})
+}
+
+// OnDelete means that nobody but the user deletes Pods.
+func TestOnDeleteLeavesOldDaemonsOnNodesThatTheNewTemplateDoesNotTolerate(t *testing.T) {
+	inDaemons(t, []string{"a"}, func(w *rolloutWorld) {
+		w.changeNode("a", taint("theirs", corev1.TaintEffectNoSchedule))
+		w.addDaemons(daemonSet(daemonOnDelete, tolerateTheirs))
+		w.changeDaemons(daemonImage("v2"), tolerateNothing)
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]string{"a": "v1"}, w.onNodes())
+	})
+}
+
+func tolerateTheirs(ds *appsv1.DaemonSet) {
+	ds.Spec.Template.Spec.Tolerations = []corev1.Toleration{{Key: "theirs", Operator: corev1.TolerationOpExists}}
+}
+
+func tolerateNothing(ds *appsv1.DaemonSet) { ds.Spec.Template.Spec.Tolerations = nil }
+
+// failDaemonReadiness is what the kubelet does when a probe fails.
+func (w *world) failDaemonReadiness(node string) {
+	w.Helper()
+	w.changePodStatus(w.podOn(node), func(pod *corev1.Pod) { pod.Status.Conditions[0].Status = corev1.ConditionFalse })
+}
+
+// twin creates an orphaned revision with the template of the one with this image, as a restored backup or
+// another version of the controller does.
+func (w *world) twin(image string, number int64) {
+	w.Helper()
+	for _, rev := range w.controllerRevisions() {
+		if templateIn(w.T, rev).Spec.Containers[0].Image != image {
+			continue
+		}
+		rev.ObjectMeta = metav1.ObjectMeta{Name: "twin", Labels: map[string]string{"app": "web", revisionLabel: "twin"}}
+		rev.Revision = number
+		_, err := w.Other.AppsV1().ControllerRevisions("default").Create(w.ctx, &rev, metav1.CreateOptions{})
+		require.NoError(w, err)
+	}
+}
+
+// A restart of all agents is what a rollout is for, and nobody has asked for one.
+func TestDaemonsOfATwinRevisionAreRelabelledAndNotRestarted(t *testing.T) {
+	inDaemons(t, []string{"a", "b"}, func(w *rolloutWorld) {
+		w.addDaemons(daemonSet())
+		before := names(w.live())
+		w.twin("v1", 7)
+		time.Sleep(time.Minute)
+		require.Equal(w, before, names(w.live()))
+		for _, pod := range w.live() {
+			require.Equal(w, "twin", pod.Labels[revisionLabel])
+		}
+		require.Equal(w, map[string]int64{"v1": 7}, w.revisions(), "kubectl rollout history shows each template once")
+		require.EqualValues(w, 2, w.daemons().Status.UpdatedNumberScheduled)
+		w.changeDaemons(daemonImage("v2"))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]string{"a": "v2", "b": "v2"}, w.onNodes(), "the next rollout knows them")
+	})
+}
+
+// The original gives the new label to all Pods, and those with an older template never get the new one.
+func TestATwinRevisionMakesNoOldDaemonAFreshOne(t *testing.T) {
+	inDaemons(t, []string{"a", "b"}, func(w *rolloutWorld) {
+		w.addDaemons(daemonSet(daemonOnDelete))
+		w.changeDaemons(daemonImage("v2"))
+		w.deletePod(w.podOn("a"))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]string{"a": "v2", "b": "v1"}, w.onNodes())
+		w.twin("v2", 7)
+		time.Sleep(time.Minute)
+		require.Equal(w, "twin", w.podOn("a").Labels[revisionLabel])
+		require.EqualValues(w, 1, w.daemons().Status.UpdatedNumberScheduled)
+		w.changeDaemons(daemonFenceposts("0", "1"))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]string{"a": "v2", "b": "v2"}, w.onNodes(), "b keeps the old template forever")
+	})
+}
+
+// A failure in the middle must not lose the revision that Pods still name.
+func TestATwinRevisionStaysUntilItsDaemonsAreRelabelled(t *testing.T) {
+	inDaemons(t, []string{"a", "b"}, func(w *rolloutWorld) {
+		w.addDaemons(daemonSet())
+		before := names(w.live())
+		refuse := w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "update", Resource: "pods"}, Status: fakeapi.InternalError(),
+		})
+		w.twin("v1", 7)
+		time.Sleep(10 * time.Second)
+		require.Len(w, w.controllerRevisions(), 2)
+		require.Equal(w, before, names(w.live()), "a Pod that couldn't be relabelled isn't an old one")
+		refuse()
+		time.Sleep(time.Hour)
+		require.Equal(w, before, names(w.live()))
+		require.Len(w, w.controllerRevisions(), 1)
+	})
+}
+
+// The Pod was created, the answer got lost, and the watch is late: the next try makes a second one.
+func TestADaemonWhoseAnswerWasLostIsOneTooManyForAMoment(t *testing.T) {
+	for _, strategy := range withAndWithoutSurge {
+		inDaemons(t, []string{"a"}, func(w *rolloutWorld) {
+			w.slowWatch("pods", time.Second)
+			w.Server.Inject(fakeapi.Fault{Match: toPods("create"), Times: 1, LoseResponse: true})
+			w.watch()
+			w.addDaemons(daemonSet(strategy))
+			most, _ := w.counted(time.Minute)
+			require.Len(w, w.live(), 1, "two agents on one node would use one port")
+			require.Equal(w, 2, most, "the caveat of DaemonSets says so")
+		})
+	}
+}
+
+// The API server deletes an agent, and the answer gets lost: the next try must not take another one.
+func TestADaemonRolloutWhoseDeletionLosesItsAnswerKeepsToItsFenceposts(t *testing.T) {
+	inDaemons(t, []string{"a", "b", "c"}, func(w *rolloutWorld) {
+		w.slowWatch("pods", time.Second)
+		w.addDaemons(daemonSet(daemonFenceposts("0", "1")))
+		time.Sleep(time.Minute)
+		w.Server.Inject(fakeapi.Fault{Match: toPods("delete"), Times: 1, LoseResponse: true}) // not one of the kubelet
+		w.watch()
+		w.changeDaemons(daemonImage("v2"))
+		_, fewest := w.counted(10 * time.Minute)
+		require.Equal(w, map[string]string{"a": "v2", "b": "v2", "c": "v2"}, w.onNodes())
+		require.Equal(w, 2, fewest, "two agents were away at one time")
 	})
 }

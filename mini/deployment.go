@@ -36,6 +36,9 @@ func NewDeploymentController(m *Manager) (*Controller, error) {
 	setOf := EnqueueOwner(appsv1.SchemeGroupVersion.WithKind("ReplicaSet").GroupKind())
 	c.Watch(deployments, EnqueueObject)
 	c.Watch(sets, ofSet)
+	c.Watch(sets, enqueueAdopters(deployments, func(d Object) *metav1.LabelSelector {
+		return d.(*appsv1.Deployment).Spec.Selector
+	}))
 	// Recreate waits until the cache shows that the old Pods are gone.
 	c.Watch(pods, func(change Change) (all []Request) {
 		for _, key := range setOf(change) {
@@ -49,8 +52,8 @@ func NewDeploymentController(m *Manager) (*Controller, error) {
 // Reconcile brings a Deployment one step on, and reports where it stands.
 func (c *Deployments) Reconcile(ctx context.Context, req Request) (Result, error) {
 	r, err := c.getRollout(ctx, req)
-	if err != nil || r == nil {
-		return Result{}, err
+	if r == nil {
+		return Result{}, err // nil if there is nothing to do
 	}
 	if err := c.scaleOrRoll(ctx, r); err != nil {
 		return Result{}, err
@@ -201,7 +204,12 @@ func (c *Deployments) cleanupDeployment(ctx context.Context, r *rollout) error {
 		if *rs.Spec.Replicas > 0 || !settled(rs) {
 			continue
 		}
-		if err := c.Client.Delete(ctx, rs, metav1.DeleteOptions{}); err != nil {
+		// A conflict says that it has changed: a user may have scaled it up.
+		unchanged := &metav1.Preconditions{
+			UID: &rs.UID, ResourceVersion: &rs.ResourceVersion,
+		}
+		err := c.Client.Delete(ctx, rs, metav1.DeleteOptions{Preconditions: unchanged})
+		if err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package mini_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -49,7 +50,7 @@ func (w *rolloutWorld) progress() string {
 // kubectl rollout status reads these numbers, and believes them if the generation is the current one.
 func TestTheStatusAddsUpWhatTheReplicaSetsReport(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
-		w.create(deployment(10, fences("3", "2")))
+		w.create(deployment(10, fenceposts("3", "2")))
 		want := appsv1.DeploymentStatus{
 			ObservedGeneration: 1, Replicas: 10, UpdatedReplicas: 10, ReadyReplicas: 10, AvailableReplicas: 10,
 		}
@@ -78,7 +79,7 @@ func TestTheStatusAddsUpWhatTheReplicaSetsReport(t *testing.T) {
 func TestAvailableMeansThatEnoughPodsServe(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
 		_, err := w.Other.AppsV1().Deployments("default").Create(
-			w.ctx, deployment(4, fences("0", "1"), func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = 10 }),
+			w.ctx, deployment(4, fenceposts("0", "1"), func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = 10 }),
 			metav1.CreateOptions{})
 		require.NoError(w, err)
 		available := func() string {
@@ -106,7 +107,7 @@ func TestAvailableMeansThatEnoughPodsServe(t *testing.T) {
 // A script that waits for a release reads the reason.
 func TestProgressIsReported(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
-		bad := deployment(2, image("bad"), fences("1", "0"))
+		bad := deployment(2, image("bad"), fenceposts("1", "0"))
 		_, err := w.Other.AppsV1().Deployments("default").Create(w.ctx, bad, metav1.CreateOptions{})
 		require.NoError(w, err)
 		time.Sleep(time.Second)
@@ -143,7 +144,7 @@ func TestARolloutThatHasJustBegunSaysSo(t *testing.T) {
 // A failure that no condition reports, or one that comes and goes, stops no release.
 func TestARolloutThatMakesNoProgressExceedsItsDeadline(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
-		w.create(deployment(10, fences("3", "2"), deadline(60)))
+		w.create(deployment(10, fenceposts("3", "2"), deadline(60)))
 		w.change(image("bad"))
 		time.Sleep(30 * time.Second)
 		require.Equal(w, "True ReplicaSetUpdated", w.progress())
@@ -173,7 +174,7 @@ func TestARolloutThatMakesNoProgressExceedsItsDeadline(t *testing.T) {
 // A slow rollout of many Pods is not a failed one.
 func TestEachBitOfProgressMovesTheDeadline(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
-		w.create(deployment(8, fences("1", "0"), deadline(15), func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = 10 }))
+		w.create(deployment(8, fenceposts("1", "0"), deadline(15), func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = 10 }))
 		time.Sleep(time.Minute)
 		transition := w.condition(appsv1.DeploymentProgressing).LastTransitionTime
 		w.change(image("v2")) // one Pod after the other, 11 s each
@@ -208,7 +209,7 @@ func TestWhatIsCompleteDoesNotBecomeLateAgain(t *testing.T) {
 // A user who pauses for an hour would be told that the rollout has failed.
 func TestAPauseIsNotLate(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
-		w.create(deployment(10, fences("3", "2"), deadline(60)))
+		w.create(deployment(10, fenceposts("3", "2"), deadline(60)))
 		w.change(image("bad"))
 		time.Sleep(30 * time.Second)
 		w.change(pause(true))
@@ -389,7 +390,7 @@ func (w *rolloutWorld) report(image string, replicas, ready, available int32) {
 // A rollout that gets on in one way only would be late.
 func TestProgressIsAnyOfFourChanges(t *testing.T) {
 	byHand(t, func(w *rolloutWorld) {
-		w.create(deployment(4, fences("2", "0")))
+		w.create(deployment(4, fenceposts("2", "0")))
 		require.NoError(w, w.reconcile())
 		w.report("v1", 4, 4, 4)
 		w.change(image("v2"))
@@ -472,7 +473,7 @@ func TestTheStatusCountsNoPodsBelowZeroAndKeepsTheCollisions(t *testing.T) {
 // Its Pods would run on without an owner.
 func TestAReplicaSetIsKeptUntilItsLastPodIsGone(t *testing.T) {
 	byHand(t, func(w *rolloutWorld) {
-		w.create(deployment(1, fences("1", "0"), func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(0)) }))
+		w.create(deployment(1, fenceposts("1", "0"), func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(0)) }))
 		require.NoError(w, w.reconcile())
 		w.report("v1", 0, 0, 0)
 		w.report("v1", 1, 1, 1)
@@ -566,5 +567,141 @@ func TestTheDeploymentControllerNeedsAllItsKinds(t *testing.T) {
 			_, err := mini.NewDeploymentController(w.withKinds(kinds...))
 			require.Error(w, err, "the scheme has two of three kinds")
 		}
+	})
+}
+
+// adopted waits, and returns the ReplicaSets that Deployments own, by their name.
+func (w *rolloutWorld) adopted(wait time.Duration) map[string]string {
+	w.Helper()
+	time.Sleep(wait)
+	synctest.Wait()
+	list, err := w.Other.AppsV1().ReplicaSets("default").List(w.ctx, metav1.ListOptions{})
+	require.NoError(w, err)
+	owners := map[string]string{}
+	for _, rs := range list.Items {
+		if owner := metav1.GetControllerOf(&rs); owner != nil {
+			owners[rs.Name] = owner.Name
+		}
+	}
+	return owners
+}
+
+// relabelSet changes the labels of a ReplicaSet, as a user does with kubectl.
+func (w *rolloutWorld) relabelSet(name string, labels map[string]string) {
+	w.Helper()
+	w.changeReplicaSet(name, func(rs *appsv1.ReplicaSet) { rs.Labels = labels })
+}
+
+// Its Pods serve, nobody counts them, and the next rollout doesn't replace them.
+func TestAnOrphanedReplicaSetThatComesLaterIsAdoptedAndItsExtraPodsGo(t *testing.T) {
+	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
+		w.create(deployment(3))
+		time.Sleep(time.Hour) // the alarm of the progress deadline has rung, and sets no other
+		w.orphan("v0", 3)
+		require.Contains(w, w.adopted(time.Minute), "v0", "it matches the Deployment's selector")
+		require.Equal(w, map[string]int32{"v0": 0, "v1": 3}, w.sizes())
+		require.Equal(w, map[string]int{"v1": 3}, w.ready(), "three extra Pods stay for good")
+	})
+}
+
+// A user takes a ReplicaSet out by a label, looks into its Pods, and puts it back.
+func TestAReplicaSetThatIsRelabelledIsReleasedAndThenAdoptedAgain(t *testing.T) {
+	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
+		w.create(deployment(3))
+		first := w.sets()["v1"]
+		time.Sleep(time.Hour)
+		w.relabelSet(first.Name, map[string]string{"app": "debug"})
+		owners := w.adopted(time.Minute)
+		require.NotContains(w, owners, first.Name, "the garbage collector would delete it with the Deployment")
+		require.Len(w, owners, 1, "another one takes its place")
+		require.Equal(w, map[string]int{"v1": 6}, w.ready(), "and the user can look into the three old Pods")
+
+		time.Sleep(time.Hour)
+		w.relabelSet(first.Name, first.Labels)
+		require.Len(w, w.adopted(time.Minute), 2, "both are the Deployment's")
+		require.Equal(w, map[string]int{"v1": 3}, w.ready(), "three extra Pods stay for good")
+		require.EqualValues(w, 3, w.get().Status.UpdatedReplicas)
+	})
+}
+
+// Two owners would scale one ReplicaSet up and down in turn.
+func TestOfTwoDeploymentsThatMatchAReplicaSetOneAdoptsItAndTheOtherLeavesItAlone(t *testing.T) {
+	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
+		w.create(deployment(1))
+		rival := deployment(1, image("v2"))
+		rival.Name = "rival"
+		w.create(rival)
+		time.Sleep(time.Hour)
+		w.orphan("v0", 3)
+		owner := w.adopted(time.Minute)["v0"]
+		require.NotEmpty(w, owner, "both wake, and one of them wins")
+		require.Equal(w, map[string]int{"v1": 1, "v2": 1}, w.ready(), "each has its own Pods, and no other")
+
+		// kubectl delete --cascade=orphan of the winner
+		require.NoError(w, w.Other.AppsV1().Deployments("default").Delete(w.ctx, owner, metav1.DeleteOptions{}))
+		synctest.Wait()
+		for name, of := range w.adopted(0) {
+			if of == owner {
+				w.changeReplicaSet(name, func(rs *appsv1.ReplicaSet) { rs.OwnerReferences = nil })
+			}
+		}
+		owners := w.adopted(time.Minute)
+		require.Len(w, owners, 3)
+		require.NotContains(w, slices.Collect(maps.Values(owners)), owner, "the other one takes them over")
+		synctest.Wait()
+		total := 0
+		for _, n := range w.ready() {
+			total += n
+		}
+		require.Equal(w, 1, total, "and keeps the one Pod that its user wants")
+	})
+}
+
+// The garbage collector would delete what it adopts.
+func TestADeploymentThatADeletionHasReachedAdoptsNoReplicaSet(t *testing.T) {
+	for _, lag := range []time.Duration{0, time.Minute} { // until the cache shows the deletion
+		inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
+			w.slowWatch("deployments", lag)
+			w.create(deployment(1, func(d *appsv1.Deployment) { d.Finalizers = []string{"example.com/wait"} }))
+			time.Sleep(time.Hour)
+			first := w.sets()["v1"]
+			require.NoError(w, w.Other.AppsV1().Deployments("default").Delete(w.ctx, "web", metav1.DeleteOptions{}))
+			w.orphan("v0", 1)
+			for range 4 {
+				require.Equal(w, map[string]string{first.Name: "web"}, w.adopted(30*time.Second), "lag %s", lag)
+			}
+		})
+	}
+}
+
+// An owner reference with the UID of the old Deployment dooms the ReplicaSet.
+func TestADeploymentThatHasBeenReplacedAdoptsNothingUnderItsOldUID(t *testing.T) {
+	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
+		w.slowWatch("deployments", time.Minute)
+		w.create(deployment(1))
+		time.Sleep(time.Hour)
+		require.NoError(w, w.Other.AppsV1().Deployments("default").Delete(w.ctx, "web", metav1.DeleteOptions{}))
+		w.create(deployment(1)) // takes 20 seconds
+		w.orphan("v0", 1)
+		require.NotContains(w, w.adopted(10*time.Second), "v0", "the cache still shows the old Deployment")
+		require.Equal(w, "web", w.adopted(time.Hour)["v0"])
+		require.True(w, metav1.IsControlledBy(w.replicaSet("v0"), w.get()))
+	})
+}
+
+// A user scales an old ReplicaSet up to look into the bug that it has.
+func TestAnOldReplicaSetThatIsScaledUpAtThatMomentIsNotCleanedUp(t *testing.T) {
+	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
+		w.slowWatch("replicasets", time.Minute)
+		w.create(deployment(1))
+		time.Sleep(time.Hour)
+		w.change(image("v2"))
+		time.Sleep(time.Hour)
+		old := w.sets()["v1"]
+		require.Zero(w, *old.Spec.Replicas)
+		w.changeReplicaSet(old.Name, func(rs *appsv1.ReplicaSet) { rs.Spec.Replicas = new(int32(1)) })
+		w.change(func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(0)) })
+		time.Sleep(time.Second)
+		require.Contains(w, w.sizes(), "v1", "its Pod would go without a rollout, or stay without an owner")
 	})
 }

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	netutils "k8s.io/utils/net"
 )
 
 // The label that says who writes the Endpoints, and our value, which is Kubernetes' own.
@@ -69,19 +70,24 @@ func servicesOf(services *SharedInformer, pod Object) (matching []Request) {
 // Reconcile makes the Endpoints of a Service what its Pods are.
 func (e *Endpoints) Reconcile(ctx context.Context, req Request) (Result, error) {
 	current, err := Get[*corev1.Endpoints](ctx, e.Client, req)
-	exists := !apierrors.IsNotFound(err)
-	if err != nil && exists {
+	if apierrors.IsNotFound(err) {
+		current = nil
+	} else if err != nil {
 		return Result{}, err
 	}
 	service, err := Get[*corev1.Service](ctx, e.Client, req)
-	switch {
-	case apierrors.IsNotFound(err) && current.Labels[labelManagedBy] == controllerName:
+	if apierrors.IsNotFound(err) {
+		if current == nil || current.Labels[labelManagedBy] != controllerName {
+			return Result{}, nil // a user's, whose Service may be yet to come
+		}
 		return Result{}, e.Client.Delete(ctx, current, metav1.DeleteOptions{})
-	case apierrors.IsNotFound(err):
-		return Result{}, nil // a user's, and the Service may be yet to come
-	case err != nil || len(service.Spec.Selector) == 0 ||
-		service.Spec.Type == corev1.ServiceTypeExternalName:
+	}
+	if err != nil {
 		return Result{}, err
+	}
+	isExternal := service.Spec.Type == corev1.ServiceTypeExternalName
+	if isExternal || len(service.Spec.Selector) == 0 {
+		return Result{}, nil // the user writes these Endpoints
 	}
 	pods, err := List[*corev1.Pod](ctx, e.Client, Selection{
 		Namespace: req.Namespace, Labels: labels.SelectorFromSet(service.Spec.Selector),
@@ -89,13 +95,15 @@ func (e *Endpoints) Reconcile(ctx context.Context, req Request) (Result, error) 
 	if err != nil {
 		return Result{}, err
 	}
-	switch next := endpointsFor(service, pods, current); {
-	case !exists:
-		err = e.Client.Create(ctx, next)
-	case !equality.Semantic.DeepEqual(current, next):
-		err = e.Client.Update(ctx, next)
+	if current == nil {
+		created := endpointsFor(service, pods, &corev1.Endpoints{})
+		return Result{}, e.Client.Create(ctx, created)
 	}
-	return Result{}, err
+	next := endpointsFor(service, pods, current)
+	if equality.Semantic.DeepEqual(current, next) {
+		return Result{}, nil
+	}
+	return Result{}, e.Client.Update(ctx, next)
 }
 
 // endpointsFor returns current as it should be. What it says nothing about stays, such
@@ -143,11 +151,37 @@ func EndpointSubsets(
 	return subsets
 }
 
-// shouldPodBeInEndpoints is false for a Pod that has no address yet, that has ended, or
-// that is ending. The last still serves Services that publish addresses in any state.
+// shouldPodBeInEndpoints is false for a Pod that has no address of the Service's family,
+// that has ended, or that is ending. The last still serves Services that publish
+// addresses in any state.
 func shouldPodBeInEndpoints(service *corev1.Service, pod *corev1.Pod) bool {
-	return pod.Status.PodIP != "" && !isPodTerminal(pod) &&
+	return podIPFor(service, pod) != "" && !isPodTerminal(pod) &&
 		(pod.DeletionTimestamp == nil || service.Spec.PublishNotReadyAddresses)
+}
+
+// podIPFor returns the Pod's address in the Service's IP family, or "" if it has none.
+func podIPFor(service *corev1.Service, pod *corev1.Pod) string {
+	wanted := isIPv6(service, pod)
+	for _, address := range pod.Status.PodIPs {
+		if netutils.IsIPv6String(address.IP) == wanted {
+			return address.IP
+		}
+	}
+	return ""
+}
+
+// isIPv6 is true if the Service's Endpoints list IPv6 addresses. Of two families the
+// first one counts: by convention, Endpoints list one. If the Service names none, its own
+// address decides, and the Pod's first one if the Service has no address either.
+func isIPv6(service *corev1.Service, pod *corev1.Pod) bool {
+	switch clusterIP := service.Spec.ClusterIP; {
+	case len(service.Spec.IPFamilies) > 0:
+		return service.Spec.IPFamilies[0] == corev1.IPv6Protocol
+	case clusterIP == corev1.ClusterIPNone || clusterIP == "":
+		return netutils.IsIPv6String(pod.Status.PodIP)
+	default:
+		return netutils.IsIPv6String(clusterIP)
+	}
 }
 
 // podToEndpointAddress returns where the Pod is, and which Pod it is.
@@ -155,7 +189,7 @@ func podToEndpointAddress(
 	service *corev1.Service, pod *corev1.Pod,
 ) corev1.EndpointAddress {
 	address := corev1.EndpointAddress{
-		IP: pod.Status.PodIP, NodeName: new(pod.Spec.NodeName),
+		IP: podIPFor(service, pod), NodeName: new(pod.Spec.NodeName),
 		TargetRef: &corev1.ObjectReference{
 			Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
 		},

@@ -220,6 +220,58 @@ func TestAHeadlessServiceMayHaveNoPorts(t *testing.T) {
 	require.Empty(t, subsets(s, pods...), "the Service has a port, and the Pods do not")
 }
 
+// dualStackPod returns a ready Pod with an address of each family, IPv4 first.
+func dualStackPod() *corev1.Pod {
+	pod := servingPod("a", "10.0.0.1")
+	pod.Status.PodIPs = append(pod.Status.PodIPs, corev1.PodIP{IP: "fd00::1"})
+	return pod
+}
+
+// A client of an IPv6 Service couldn't connect to an IPv4 address.
+//
+// Function: EndpointSubsets
+func TestAnAddressIsOfTheFamilyOfItsService(t *testing.T) {
+	ipv4, ipv6 := corev1.IPv4Protocol, corev1.IPv6Protocol
+	for _, test := range []struct {
+		families  []corev1.IPFamily
+		clusterIP string
+		want      string
+		why       string
+	}{
+		{[]corev1.IPFamily{ipv4}, "10.96.0.1", "10.0.0.1", "an IPv4 Service"},
+		{[]corev1.IPFamily{ipv6}, "fd00:96::1", "fd00::1", "an IPv6 Service"},
+		{[]corev1.IPFamily{ipv6, ipv4}, "fd00:96::1", "fd00::1", "a dual-stack Service that prefers IPv6"},
+		{[]corev1.IPFamily{ipv4, ipv6}, "10.96.0.1", "10.0.0.1", "a dual-stack Service that prefers IPv4"},
+		{[]corev1.IPFamily{ipv6}, corev1.ClusterIPNone, "fd00::1", "a headless IPv6 Service"},
+		{nil, "10.96.0.1", "10.0.0.1", "the Service has only its own address to go by"},
+		{nil, "fd00:96::1", "fd00::1", "the Service has only its own address to go by"},
+		{nil, corev1.ClusterIPNone, "10.0.0.1", "a headless Service without families: the Pod's first address"},
+		{nil, "", "10.0.0.1", "a Service that has no address yet: the Pod's first address"},
+	} {
+		s := service("web")
+		s.Spec.IPFamilies, s.Spec.ClusterIP = test.families, test.clusterIP
+		require.Equal(t, []string{test.want + " | http:8080"}, summary(subsets(s, dualStackPod())), test.why)
+	}
+	s := service("web")
+	s.Spec.ClusterIP = corev1.ClusterIPNone
+	pod := dualStackPod()
+	slices.Reverse(pod.Status.PodIPs)
+	pod.Status.PodIP = pod.Status.PodIPs[0].IP
+	require.Equal(t, []string{"fd00::1 | http:8080"}, summary(subsets(s, pod)),
+		"a headless Service without families: the Pod's first address")
+}
+
+// The API server refuses Endpoints with an empty address, and then no Pod of the Service gets traffic.
+//
+// Function: shouldPodBeInEndpoints
+func TestAPodWithoutAnAddressOfTheServicesFamilyIsLeftOut(t *testing.T) {
+	s := service("web")
+	s.Spec.IPFamilies, s.Spec.ClusterIP = []corev1.IPFamily{corev1.IPv6Protocol}, "fd00:96::1"
+	only4 := servingPod("b", "10.0.0.2")
+	require.Equal(t, []string{"fd00::1 | http:8080"}, summary(subsets(s, dualStackPod(), only4)),
+		"the Service is an IPv6 one: Pod a has both families, and b has IPv4 only")
+}
+
 // DNS knows the Pod of a StatefulSet by its name in the Service.
 func TestAPodHasAHostNameInTheServiceThatIsItsSubdomain(t *testing.T) {
 	pod := servingPod("a", "10.0.0.1")

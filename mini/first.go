@@ -18,8 +18,11 @@ type FirstReplicaSet struct {
 // Reconcile makes the number of Pods the number that the ReplicaSet asks for.
 func (f *FirstReplicaSet) Reconcile(ctx context.Context, req Request) (Result, error) {
 	rs, err := Get[*appsv1.ReplicaSet](ctx, f.Client, req)
-	if err != nil || rs.DeletionTimestamp != nil {
-		return Result{}, IgnoreNotFound(err) // the garbage collector deletes its Pods
+	if err != nil {
+		return Result{}, IgnoreNotFound(err)
+	}
+	if rs.DeletionTimestamp != nil {
+		return Result{}, nil // the garbage collector deletes its Pods
 	}
 	pods, err := OwnedBy[*corev1.Pod](ctx, f.Client, rs)
 	if err != nil {

@@ -37,11 +37,11 @@ func NewGarbageCollector(m *Manager, kinds ...Object) (all []*Controller, err er
 	}
 	gc := &garbageCollector{client: m.Client, graph: graph}
 	for _, k := range graph.Kinds {
-		c := NewController("garbage-"+strings.ToLower(k.Kind.Kind), ReconcilerFunc(
+		name := "garbage-" + strings.ToLower(k.Kind.Kind)
+		c := m.NewController(name, 1, ReconcilerFunc(
 			func(ctx context.Context, req Request) (Result, error) {
 				return Result{}, gc.reconcile(ctx, req, k.Like.DeepCopyObject().(Object))
 			}))
-		c.Trace, c.Queue.Trace = m.Cluster.Trace, m.Cluster.Trace
 		graph.Watch(c, k)
 		all = append(all, c)
 	}
@@ -104,23 +104,39 @@ func policyOf(obj Object) metav1.DeletionPropagation {
 }
 
 // deleteObject deletes the version that was judged: the API server refuses if the object
-// has changed since. If its owners are the same, that does not matter, and an object that
-// changes all the time has to go, too.
+// has changed since. If its owners are still the same, the verdict holds for the version
+// that it has now. We never delete by the UID alone: the object may be adopted before the
+// request arrives.
+//
+// An object that changes faster than that is left to the next reconcile, which each of
+// its changes asks for.
 func (gc *garbageCollector) deleteObject(
 	ctx context.Context, obj Object, policy metav1.DeletionPropagation,
 ) error {
-	uid, version, refs := obj.GetUID(), obj.GetResourceVersion(), obj.GetOwnerReferences()
+	refs := obj.GetOwnerReferences()
+	err := gc.deleteVersion(ctx, obj, policy)
+	if !apierrors.IsConflict(err) {
+		return IgnoreNotFound(err)
+	}
+	now := obj.DeepCopyObject().(Object)
+	if err := gc.client.Client.Get(ctx, KeyOf(obj), now); err != nil {
+		return IgnoreNotFound(err)
+	}
+	sameOwners := equality.Semantic.DeepEqual(now.GetOwnerReferences(), refs)
+	if now.GetUID() != obj.GetUID() || !sameOwners || policyOf(now) != policyOf(obj) {
+		return err // the next reconcile judges it again
+	}
+	return IgnoreNotFound(gc.deleteVersion(ctx, now, policy))
+}
+
+// deleteVersion deletes the object if it's still as obj is.
+func (gc *garbageCollector) deleteVersion(
+	ctx context.Context, obj Object, policy metav1.DeletionPropagation,
+) error {
+	uid, version := obj.GetUID(), obj.GetResourceVersion()
 	only := &metav1.Preconditions{UID: &uid, ResourceVersion: &version}
 	options := metav1.DeleteOptions{PropagationPolicy: &policy, Preconditions: only}
-	err := gc.client.Delete(ctx, obj, options)
-	if apierrors.IsConflict(err) {
-		failed := gc.client.Client.Get(ctx, KeyOf(obj), obj)
-		if failed == nil && equality.Semantic.DeepEqual(obj.GetOwnerReferences(), refs) {
-			only.ResourceVersion = nil
-			err = gc.client.Delete(ctx, obj, options)
-		}
-	}
-	return IgnoreNotFound(err)
+	return gc.client.Delete(ctx, obj, options)
 }
 
 // processDeletingDependentsItem lets the item go when it has nothing left to wait for.

@@ -3,7 +3,9 @@ package mini_test
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -564,17 +566,96 @@ func TestADependentThatGotALivingOwnerInTheMeantimeStays(t *testing.T) {
 	}
 }
 
+// The verdict holds for the version that was read, and not for whatever has the UID by then. The
+// object of this test changes twice: first in a way that doesn't matter, and then it's adopted.
+func TestADependentThatIsAdoptedAfterAConflictStays(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runGarbage()
+		dead, alive := w.configMap("dead"), w.configMap("alive")
+		dependent := w.configMap("dependent", ownerRef("ConfigMap", dead))
+		synctest.Wait()
+		deletions := fakeapi.Match{Verb: "delete", Resource: "configmaps", Name: "dependent"}
+		w.Server.Inject(fakeapi.Fault{Match: deletions, Times: 2, Delay: time.Second})
+		w.deleteConfigMap("dead", metav1.DeletePropagationBackground)
+		time.Sleep(500 * time.Millisecond) // the first deletion is on its way
+		dependent.Data = map[string]string{"changed": "yes"}
+		w.update(dependent)
+		time.Sleep(time.Second) // it was refused, and the second one is on its way
+		require.Len(w, w.Server.Requests(deletions), 2)
+		dependent, err := w.Other.CoreV1().ConfigMaps("default").Get(w.ctx, "dependent", metav1.GetOptions{})
+		require.NoError(w, err)
+		dependent.OwnerReferences = []metav1.OwnerReference{ownerRef("ConfigMap", alive)}
+		w.update(dependent)
+		time.Sleep(time.Minute)
+		require.Equal(w, []string{"configmap/alive", "configmap/dependent"}, w.left())
+	})
+}
+
+// A user changes their mind: the object is to go, and its dependents are to stay. Deleted in the
+// background after that, they'd go too.
+func TestADependentThatGetsAnotherWishAfterAConflictIsJudgedAgain(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runGarbage()
+		dead := w.configMap("dead")
+		middle := w.configMap("middle", ownerRef("ConfigMap", dead))
+		w.configMap("leaf", ownerRef("ConfigMap", middle))
+		synctest.Wait()
+		deletions := fakeapi.Match{Verb: "delete", Resource: "configmaps", Name: "middle"}
+		w.Server.Inject(fakeapi.Fault{Match: deletions, Times: 1, Delay: time.Second})
+		w.deleteConfigMap("dead", metav1.DeletePropagationBackground)
+		time.Sleep(500 * time.Millisecond)
+		middle.Finalizers = []string{metav1.FinalizerOrphanDependents}
+		w.update(middle)
+		time.Sleep(time.Minute)
+		require.Equal(w, []string{"configmap/leaf"}, w.left())
+		require.Empty(w, w.refs("leaf"))
+	})
+}
+
+// One page of one proxy, and the Pods that the user wanted to keep would be deleted.
+func TestAPagesNotFoundInPlaceOfAPatchDoesNotLoseADependent(t *testing.T) {
+	for what, answer := range inorder.Map(notFoundPages) {
+		t.Run(what, func(t *testing.T) {
+			inMemory(t, func(w *world) {
+				pages := 0
+				w.Cluster = w.behindProxy(func(r *http.Request, response *http.Response) {
+					if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/pods/a") && pages == 0 {
+						pages++
+						answer(response)
+					}
+				})
+				w.Server.Inject(fakeapi.Fault{
+					Match: fakeapi.Match{Verb: "patch", Name: "a"}, Times: 1, Status: fakeapi.InternalError(),
+				}) // the page comes in place of the API server's answer: nothing was patched
+				w.runGarbage()
+				_, rs := w.tree()
+				synctest.Wait()
+				policy := metav1.DeletePropagationOrphan
+				err := w.Other.AppsV1().ReplicaSets("default").Delete(w.ctx, rs.Name,
+					metav1.DeleteOptions{PropagationPolicy: &policy})
+				require.NoError(w, err)
+				time.Sleep(time.Minute)
+				require.Equal(w, 1, pages)
+				require.Equal(w, []string{"deployment/web", "pod/a", "pod/b"}, w.left())
+			})
+		})
+	}
+}
+
 // A Pod whose status changes every few milliseconds would never be collected.
 func TestAnObjectThatChangesAllTheTimeIsDeletedAllTheSame(t *testing.T) {
 	inMemory(t, func(w *world) {
+		for _, fault := range []fakeapi.Fault{
+			// The cache never has the version that the API server has.
+			{Match: fakeapi.Match{Verb: "watch", Resource: "configmaps"}, DelayEvents: 20 * time.Millisecond},
+			{Match: fakeapi.Match{Verb: "delete", Name: "dependent"}, Delay: time.Millisecond},
+		} {
+			defer w.Server.Inject(fault)()
+		}
 		w.runGarbage()
 		owner := w.configMap("owner")
 		dependent := w.configMap("dependent", ownerRef("ConfigMap", owner))
-		synctest.Wait()
-		deletions := w.Server.Inject(fakeapi.Fault{
-			Match: fakeapi.Match{Verb: "delete", Name: "dependent"}, Delay: 20 * time.Millisecond,
-		})
-		defer deletions()
+		time.Sleep(time.Second)
 		start := time.Now()
 		w.deleteConfigMap("owner", metav1.DeletePropagationBackground)
 		patch, err := json.Marshal(map[string]any{"data": map[string]string{"n": "1"}})

@@ -6,17 +6,23 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"sync"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 )
 
 // OwnerGraph knows which objects own which. The informers are its memory: an object names
 // its owners, and the index ByOwner finds the objects that name one.
 type OwnerGraph struct {
-	Kinds   []*GraphKind
-	cluster *Cluster
+	Kinds    []*GraphKind
+	cluster  *Cluster
+	discover *discovery.DiscoveryClient
+
+	mu        sync.Mutex // guards resources
+	resources map[schema.GroupVersionKind]metav1.APIResource
 }
 
 // GraphKind is the part of the graph that objects of one kind are.
@@ -29,7 +35,15 @@ type GraphKind struct {
 // NewOwnerGraph returns the graph of all objects of these kinds. It shows what m's cache
 // shows.
 func NewOwnerGraph(m *Manager, kinds ...Object) (*OwnerGraph, error) {
-	g := &OwnerGraph{cluster: m.Cluster}
+	discover, err := discovery.NewDiscoveryClientForConfigAndClient(
+		m.Cluster.config, m.Cluster.http)
+	if err != nil {
+		return nil, fmt.Errorf("owner graph: %w", err)
+	}
+	g := &OwnerGraph{
+		cluster: m.Cluster, discover: discover,
+		resources: map[schema.GroupVersionKind]metav1.APIResource{},
+	}
 	for _, like := range kinds {
 		informer, err := m.Cache.Informer(like)
 		if err != nil {
@@ -160,38 +174,76 @@ func (g *OwnerGraph) ClassifyReferences(
 }
 
 // getOwner asks the API server for an owner of any kind, and returns nil if there is
-// none. It does not know whether the kind has namespaces, so it tries both.
+// none.
 func (g *OwnerGraph) getOwner(
 	ctx context.Context, ref metav1.OwnerReference, namespace string,
 ) (Object, error) {
 	kind := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
-	for _, namespace := range slices.Compact([]string{namespace, ""}) {
-		req := g.cluster.request("GET", kind, namespace).Name(ref.Name)
-		answer := req.SetHeader("Accept", "application/json").Do(ctx)
-		switch err := answer.Error(); {
-		case isAbsent(err):
-			return nil, nil
-		case apierrors.IsNotFound(err):
-			continue // the path is not served
-		case err != nil:
-			return nil, err
-		}
-		owner := &metav1.PartialObjectMetadata{}
-		body, _ := answer.Raw() // it has no error
-		if err := json.Unmarshal(body, owner); err != nil || owner.UID != ref.UID {
-			return nil, err
-		}
-		return owner, nil
+	resource, err := g.resource(ctx, kind)
+	if err != nil {
+		return nil, fmt.Errorf("the owner's kind %s: %w", kind, err)
 	}
-	return nil, fmt.Errorf("the API server does not know the owner's kind %s", kind)
+	key := Request{Name: ref.Name}
+	if resource.Namespaced {
+		key.Namespace = namespace
+	}
+	if resource.Namespaced && namespace == "" {
+		return nil, fmt.Errorf("the owner %s must have a namespace, but which?", ref.Name)
+	}
+	path := kind.GroupVersion().WithResource(resource.Name)
+	answer := g.cluster.requestFor("GET", path, key.Namespace).Name(ref.Name).
+		SetHeader("Accept", "application/json").Do(ctx)
+	err = answer.Error()
+	if isAbsent(err, key) {
+		return nil, nil
+	}
+	if err != nil {
+		g.forget(kind) // its CRD may have been created anew, with another plural
+		return nil, check404(err, key)
+	}
+	owner := &metav1.PartialObjectMetadata{}
+	body, _ := answer.Raw() // it has no error
+	if err := json.Unmarshal(body, owner); err != nil {
+		return nil, fmt.Errorf("reading the owner %s: %w", ref.Name, err)
+	}
+	if owner.Name != ref.Name || owner.UID == "" { // a login page
+		return nil, fmt.Errorf("reading the owner %s: got %.80q", ref.Name, body)
+	}
+	if owner.UID != ref.UID {
+		return nil, nil // another object has its name
+	}
+	return owner, nil
 }
 
-// isAbsent is true if the API server knows the kind, and has no object of that name. It
-// answers 404, too, when it does not serve the path, and that says nothing about the
-// object: the kind may be spelt in another way, or its CRD may be away for a moment.
-func isAbsent(err error) bool {
-	var answer apierrors.APIStatus
-	return apierrors.IsNotFound(err) && errors.As(err, &answer) &&
-		!apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) &&
-		answer.Status().Details != nil && answer.Status().Details.Name != ""
+// resource asks the API server, once, for the path of a kind and whether its objects have
+// namespaces. Neither can be guessed: the plural of Gateway is gateways, not gatewaies.
+func (g *OwnerGraph) resource(
+	ctx context.Context, kind schema.GroupVersionKind,
+) (metav1.APIResource, error) {
+	g.mu.Lock()
+	known, ok := g.resources[kind]
+	g.mu.Unlock()
+	if ok {
+		return known, nil
+	}
+	list, err := g.discover.ServerResourcesForGroupVersionWithContext(
+		ctx, kind.GroupVersion().String())
+	if err != nil {
+		return known, check404(err, Request{})
+	}
+	for _, r := range list.APIResources {
+		if r.Kind == kind.Kind && !strings.Contains(r.Name, "/") { // no subresource
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.resources[kind] = r
+			return r, nil
+		}
+	}
+	return known, errors.New("the API server does not know it")
+}
+
+func (g *OwnerGraph) forget(kind schema.GroupVersionKind) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.resources, kind)
 }

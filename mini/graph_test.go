@@ -3,7 +3,9 @@ package mini_test
 import (
 	"context"
 	"maps"
+	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -12,6 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/internal/inorder"
@@ -460,5 +465,91 @@ func TestAnObjectWithoutNamespaceCannotHaveAnOwnerInOne(t *testing.T) {
 		synctest.Wait()
 		_, _, err := g.ClassifyReferences(w.ctx, node)
 		require.Error(w, err, "in which namespace should one look for the owner?")
+	})
+}
+
+// Everything that a custom resource owns would be deleted when a proxy loses its API server, or sends
+// its login page.
+func TestAPageIsNotTheAPIServersWordAboutAnOwner(t *testing.T) {
+	pages := maps.Clone(notFoundPages)
+	pages["a login page"] = func(r *http.Response) { page(r, http.StatusOK, "text/html", "<html>log in</html>") }
+	pages["a login as JSON"] = func(r *http.Response) { page(r, http.StatusOK, "application/json", `{"log":"in"}`) }
+	pages["another object"] = func(r *http.Response) {
+		page(r, http.StatusOK, "application/json", `{"metadata":{"name":"else","uid":"else"}}`)
+	}
+	for what, answer := range inorder.Map(pages) {
+		t.Run(what, func(t *testing.T) {
+			inMemory(t, func(w *world) {
+				w.Cluster = w.behindProxy(func(r *http.Request, response *http.Response) {
+					if strings.HasSuffix(r.URL.Path, "/secrets/owner") {
+						answer(response)
+					}
+				})
+				g, _ := w.graph()
+				owner := metav1.OwnerReference{APIVersion: "v1", Kind: "Secret", Name: "owner", UID: "owner"}
+				_, _, err := g.ClassifyReferences(w.ctx, w.podOf("a", owner))
+				require.Error(w, err, "nobody has said that the owner is gone")
+			})
+		})
+	}
+}
+
+// A guessed plural has no path: "gatewaies". What a Gateway owns would never be collected.
+func TestThePathOfAnOwnerIsNotGuessed(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.Server.Register(fakeapi.Kind{Group: "example.com", Version: "v1", Kind: "Gateway", Resource: "gateways"})
+		asked := 0
+		w.Cluster = w.behindProxy(func(r *http.Request, response *http.Response) {
+			if r.URL.Path != "/apis/example.com/v1" {
+				return
+			}
+			if asked++; asked == 1 {
+				notFoundPages["a load balancer's text"](response)
+			}
+		})
+		g, _ := w.graph()
+		gateway := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "example.com/v1", "kind": "Gateway",
+			"metadata": map[string]any{"namespace": "default", "name": "g"},
+		}}
+		gateways := dynamic.NewForConfigOrDie(w.Server.Config()).Resource(
+			schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gateways"}).Namespace("default")
+		gateway, err := gateways.Create(w.ctx, gateway, metav1.CreateOptions{})
+		require.NoError(w, err)
+		ref := metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Gateway", Name: "g", UID: gateway.GetUID()}
+		item := w.podOf("a", ref)
+		_, _, err = g.ClassifyReferences(w.ctx, item)
+		require.ErrorContains(w, err, "default backend - 404", "a page says nothing about a kind")
+		for range 3 {
+			solid, _, err := g.ClassifyReferences(w.ctx, item)
+			require.NoError(w, err, "a failure must not be remembered")
+			require.Equal(w, []string{"g"}, ownersIn(solid))
+		}
+		require.Equal(w, 2, asked, "an answer is remembered")
+		require.NoError(w, gateways.Delete(w.ctx, "g", metav1.DeleteOptions{}))
+		solid, _, err := g.ClassifyReferences(w.ctx, item)
+		require.NoError(w, err)
+		require.Empty(w, solid)
+	})
+}
+
+// A CRD that is created anew may have another plural, or no namespaces.
+func TestAPathThatIsNotServedAnyMoreIsAskedForAgain(t *testing.T) {
+	inMemory(t, func(w *world) {
+		kind := fakeapi.Kind{Group: "example.com", Version: "v1", Kind: "Gateway", Resource: "gateways"}
+		w.Server.Register(kind)
+		g, _ := w.graph()
+		item := w.podOf("a", metav1.OwnerReference{
+			APIVersion: "example.com/v1", Kind: "Gateway", Name: "g", UID: "gone"})
+		solid, _, err := g.ClassifyReferences(w.ctx, item)
+		require.NoError(w, err)
+		require.Empty(w, solid)
+		w.Server.Unregister(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gateways"})
+		kind.Resource = "gatewayz"
+		w.Server.Register(kind)
+		_, _, err = g.ClassifyReferences(w.ctx, item)
+		require.Error(w, err)
+		_, _, err = g.ClassifyReferences(w.ctx, item)
+		require.NoError(w, err)
 	})
 }

@@ -10,9 +10,9 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 )
 
 // Jobs is the Job controller.
@@ -22,8 +22,10 @@ import (
 // until the finalizer is gone, and one write takes it out and raises the number. So a
 // process may end, and a write may be refused or its answer get lost, at any point.
 //
-// Caveats: it refuses Indexed Jobs, and those that count a deleted Pod only after its end
-// (podReplacementPolicy: Failed, podFailurePolicy). It adopts no Pods.
+// Caveats: it runs neither Indexed Jobs nor those that count a deleted Pod only after its
+// end (podReplacementPolicy: Failed, podFailurePolicy). The Job's status says so, in the
+// condition loopwright.dev/Unsupported. It adopts no Pods. A Pod whose finalizer somebody
+// else takes off is not counted.
 type Jobs struct {
 	Client *CachedClient
 }
@@ -62,12 +64,11 @@ func NewJobController(m *Manager) ([]*Controller, error) {
 // Reconcile brings one Job a step on: first the status, then what the status allows.
 func (j *Jobs) Reconcile(ctx context.Context, req Request) (Result, error) {
 	job, err := Get[*batchv1.Job](ctx, j.Client, req)
-	if err != nil || isJobFinished(job) || isManagedByOther(job) {
+	if err != nil {
 		return Result{}, IgnoreNotFound(err)
 	}
-	if *job.Spec.CompletionMode == batchv1.IndexedCompletion ||
-		ptr.Deref(job.Spec.PodReplacementPolicy, "") == batchv1.Failed {
-		return Result{}, TerminalError(fmt.Errorf("mini cannot run the Job %s", req))
+	if isJobFinished(job) || isManagedByOther(job) {
+		return Result{}, nil
 	}
 	pods, err := j.podsOf(ctx, job)
 	if err != nil {
@@ -88,17 +89,22 @@ func (j *Jobs) Reconcile(ctx context.Context, req Request) (Result, error) {
 // it appears. The API server knows.
 func (j *Jobs) podsOf(ctx context.Context, job *batchv1.Job) ([]*corev1.Pod, error) {
 	pods, err := OwnedBy[*corev1.Pod](ctx, j.Client, job)
+	if err != nil {
+		return nil, err
+	}
 	missing := func(uid types.UID) bool {
 		isIt := func(pod *corev1.Pod) bool { return pod.UID == uid }
 		return !slices.ContainsFunc(pods, isIt)
 	}
-	if err == nil && slices.ContainsFunc(uncountedPods(&job.Status), missing) {
+	if slices.ContainsFunc(uncountedPods(&job.Status), missing) {
 		in := Selection{Namespace: job.Namespace}
-		pods, err = List[*corev1.Pod](ctx, j.Client.Client, in)
+		if pods, err = List[*corev1.Pod](ctx, j.Client.Client, in); err != nil {
+			return nil, err
+		}
 	}
 	return slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
 		return !metav1.IsControlledBy(pod, job)
-	}), err
+	}), nil
 }
 
 // carryOut does what the plan says. It deletes nothing that may still be counted.
@@ -108,8 +114,8 @@ func (j *Jobs) carryOut(ctx context.Context, job *batchv1.Job, p *jobPlan) error
 	})
 	if err == nil {
 		err = inParallel(len(p.remove), func(i int) error {
-			gone := j.Client.Delete(ctx, p.remove[i], metav1.DeleteOptions{})
-			return IgnoreNotFound(gone)
+			err := j.Client.Delete(ctx, p.remove[i], metav1.DeleteOptions{})
+			return IgnoreNotFound(err)
 		})
 	}
 	return errors.Join(err, slowStartBatch(p.create, func(int) error {
@@ -142,25 +148,33 @@ func (j *Jobs) untrack(ctx context.Context, pod *corev1.Pod) error {
 // finished, or somebody has taken the owner out of the Pod. Otherwise it could never end.
 func (j *Jobs) releaseOrphan(ctx context.Context, req Request) (Result, error) {
 	pod, err := Get[*corev1.Pod](ctx, j.Client, req)
-	if err != nil || !ContainsFinalizer(pod, batchv1.JobTrackingFinalizer) {
+	if err != nil {
 		return Result{}, IgnoreNotFound(err)
 	}
-	if ref := metav1.GetControllerOf(pod); ref != nil {
-		group, _, _ := strings.Cut(ref.APIVersion, "/")
-		if ref.Kind != "Job" || group != batchv1.GroupName {
-			return Result{}, nil // another kind of controller has use for it
+	if !ContainsFinalizer(pod, batchv1.JobTrackingFinalizer) {
+		return Result{}, nil
+	}
+	ref := metav1.GetControllerOf(pod)
+	if ref == nil {
+		return Result{}, j.untrack(ctx, pod)
+	}
+	group, _, _ := strings.Cut(ref.APIVersion, "/")
+	if ref.Kind != "Job" || group != batchv1.GroupName {
+		return Result{}, nil // another kind of controller has use for it
+	}
+	// The cache may not show the Job yet, so the API server is asked, too.
+	for _, reader := range []Reader{j.Client, j.Client.Client} {
+		key := Request{Namespace: pod.Namespace, Name: ref.Name}
+		job, err := Get[*batchv1.Job](ctx, reader, key)
+		if apierrors.IsNotFound(err) {
+			continue
 		}
-		// The cache may not show the Job yet, so the API server is asked, too.
-		for _, r := range []Reader{j.Client, j.Client.Client} {
-			key := Request{Namespace: pod.Namespace, Name: ref.Name}
-			job, err := Get[*batchv1.Job](ctx, r, key)
-			if IgnoreNotFound(err) != nil {
-				return Result{}, err
-			}
-			counts := !isJobFinished(job) || isManagedByOther(job)
-			if job.UID == ref.UID && counts {
-				return Result{}, nil
-			}
+		if err != nil {
+			return Result{}, err
+		}
+		counts := !isJobFinished(job) || isManagedByOther(job)
+		if job.UID == ref.UID && counts {
+			return Result{}, nil
 		}
 	}
 	return Result{}, j.untrack(ctx, pod)

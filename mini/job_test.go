@@ -19,7 +19,6 @@ import (
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/mini"
-	"github.com/loopwright/loopwright/trace"
 )
 
 // jobWorld has a Job controller. It checks each status that the controller writes by the rules of a
@@ -901,23 +900,72 @@ func TestWhatIsNotOursIsLeftAlone(t *testing.T) {
 	})
 }
 
-// To run such a Job in the wrong way would be worse than not to run it.
-func TestAJobThatMiniCannotRunIsNotBegun(t *testing.T) {
-	for _, change := range []func(*batchv1.JobSpec){
-		func(s *batchv1.JobSpec) { s.CompletionMode = new(batchv1.IndexedCompletion) },
-		func(s *batchv1.JobSpec) { s.PodReplacementPolicy = new(batchv1.Failed) },
-		func(s *batchv1.JobSpec) { s.PodFailurePolicy = &batchv1.PodFailurePolicy{} },
+// unsupported is the reason and the message of the condition, or "" if it isn't true.
+func (w *jobWorld) unsupported() (reason, message string) {
+	w.Helper()
+	for _, c := range w.get().Status.Conditions {
+		if c.Type == "loopwright.dev/Unsupported" && c.Status == corev1.ConditionTrue {
+			return c.Reason, c.Message
+		}
+	}
+	return "", ""
+}
+
+// To run such a Job in the wrong way would be worse than not to run it. Its user looks into its status, and not into
+// the controller's log.
+func TestAJobThatMiniCannotRunIsNotBegunAndItsStatusSaysWhy(t *testing.T) {
+	for _, test := range []struct {
+		reason, field string
+		change        func(*batchv1.JobSpec)
+	}{
+		{"IndexedCompletion", "completionMode: Indexed", func(s *batchv1.JobSpec) { s.CompletionMode = new(batchv1.IndexedCompletion) }},
+		{"PodReplacementPolicy", "podReplacementPolicy: Failed", func(s *batchv1.JobSpec) { s.PodReplacementPolicy = new(batchv1.Failed) }},
+		{"PodReplacementPolicy", "podFailurePolicy", func(s *batchv1.JobSpec) { s.PodFailurePolicy = &batchv1.PodFailurePolicy{} }},
 	} {
 		inJobs(t, func(w *jobWorld) {
 			w.runJobs()
-			w.create(job(1, 1, change))
+			w.create(job(1, 1, test.change))
 			require.Empty(w, w.all())
-			ends := slices.DeleteFunc(w.Cluster.Trace.Events(), func(e trace.Event) bool { return e.Kind != trace.ReconcileEnd })
-			require.Len(w, ends, 1)
-			require.Equal(w, trace.GivenUp, ends[0].Outcome, "a log that says why, and no retries")
-			require.Contains(w, ends[0].Reason, "sum")
+			reason, message := w.unsupported()
+			require.Equal(w, test.reason, reason)
+			require.Contains(w, message, test.field, "a user has to know what to change")
+			require.Len(w, w.get().Status.Conditions, 1, "it hasn't failed: another controller could run it")
+			time.Sleep(time.Hour)
+			require.Equal(w, 1, w.requestsTo("update", "jobs"), "it's said once")
+			require.LessOrEqual(w, w.reconciles("sum", time.Hour), 2, "the Job itself and our own write, and no retries")
 		})
 	}
+}
+
+// A user who has read the condition makes the Job one that mini runs.
+func TestAJobThatMiniCanRunAfterAChangeRuns(t *testing.T) {
+	inJobs(t, func(w *jobWorld) {
+		w.runJobs()
+		w.create(job(1, 1, func(s *batchv1.JobSpec) { s.PodReplacementPolicy = new(batchv1.Failed) }))
+		reason, _ := w.unsupported()
+		require.NotEmpty(w, reason)
+		w.change(func(s *batchv1.JobSpec) { s.PodReplacementPolicy = new(batchv1.TerminatingOrFailed) })
+		reason, _ = w.unsupported()
+		require.Empty(w, reason, "mini runs it now")
+		w.ends(w.active()[0], corev1.PodSucceeded)
+		time.Sleep(time.Second)
+		require.Equal(w, completed, w.conditions())
+	})
+}
+
+// kubectl delete job --cascade=foreground would hang: the Job waits for a Pod, and the Pod for the Job's finalizer.
+func TestAJobThatMiniNoLongerRunsCanBeDeleted(t *testing.T) {
+	inJobs(t, func(w *jobWorld) {
+		w.runJobs()
+		w.create(job(1, 1))
+		w.change(func(s *batchv1.JobSpec) { s.PodReplacementPolicy = new(batchv1.Failed) })
+		reason, _ := w.unsupported()
+		require.NotEmpty(w, reason)
+		require.Equal(w, []string{"[batch.kubernetes.io/job-tracking]"}, w.all())
+		require.NoError(w, w.Other.BatchV1().Jobs("default").Delete(w.ctx, "sum",
+			metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationForeground)}))
+		require.Equal(w, []string{"[]"}, w.all())
+	})
 }
 
 // A status of 10,000 UIDs is too large for etcd, and one huge Job must not keep a worker from all others.

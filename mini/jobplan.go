@@ -34,6 +34,15 @@ type jobPlan struct {
 // planJob decides everything, and does nothing.
 func planJob(job *batchv1.Job, pods []*corev1.Pod, now metav1.Time) *jobPlan {
 	p := &jobPlan{job: job, pods: pods, now: now, status: *job.Status.DeepCopy()}
+	reason, message := unsupported(&job.Spec)
+	switch {
+	case job.DeletionTimestamp != nil: // it need not run, and its Pods must not wait
+	case reason != "":
+		p.setCondition(jobUnsupported, corev1.ConditionTrue, reason, message)
+		return p
+	case jobCondition(&p.status, jobUnsupported) != nil: // until a user changed it
+		p.setCondition(jobUnsupported, corev1.ConditionFalse, "Supported", "")
+	}
 	p.countFinished()
 	running := slices.DeleteFunc(slices.Clone(pods), isPodTerminal)
 	p.active = slices.DeleteFunc(slices.Clone(running), isEnding)
@@ -68,6 +77,23 @@ func planJob(job *batchv1.Job, pods []*corev1.Pod, now metav1.Time) *jobPlan {
 	}
 	p.setCondition(end, corev1.ConditionTrue, verdict.Reason, verdict.Message)
 	return p
+}
+
+// jobUnsupported is true of a Job that mini can't run. The domain is ours, so the API
+// will never define a condition of this name.
+const jobUnsupported batchv1.JobConditionType = "loopwright.dev/Unsupported"
+
+// unsupported returns what mini can't do of what the Job wants, or "".
+func unsupported(spec *batchv1.JobSpec) (reason, message string) {
+	switch {
+	case *spec.CompletionMode == batchv1.IndexedCompletion:
+		return "IndexedCompletion",
+			"mini doesn't number Pods, as completionMode: Indexed wants"
+	case ptr.Deref(spec.PodReplacementPolicy, "") == batchv1.Failed:
+		return "PodReplacementPolicy", "mini doesn't wait for the end of deleted Pods, " +
+			"as podReplacementPolicy: Failed and podFailurePolicy want"
+	}
+	return "", ""
 }
 
 // countFinished moves each finished Pod one step on. A Pod with its finalizer that the

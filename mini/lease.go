@@ -21,12 +21,17 @@ var ErrLeaseLost = errors.New("the lease was lost")
 
 // Elector lets one of several processes work: the one that holds a Lease.
 //
-// Guarantees: two processes never work at the same time, if their clocks run at about the
-// same speed and work ends within LeaseDuration - RenewDeadline after its context. The
-// clocks need not show the same time: a process measures how long ago *it* has seen the
-// lease change.
+// Guarantees: two processes never work at the same time, if only electors write the
+// Lease, their clocks run at about the same speed, and work ends within LeaseDuration -
+// RenewDeadline after its context. The clocks need not show the same time: a process
+// measures how long ago *it* has seen the lease change.
 //
-// Caveats: a process that is stopped and goes on (a frozen machine, a long garbage
+// Caveats: if a user deletes the Lease, or a backup brings back one without a holder, a
+// process that has never seen the holder begins at once. The holder finds out with its
+// next renewal: after RetryPeriod, or, without an API server, after RenewDeadline. Until
+// then both work.
+//
+// A process that is stopped and goes on (a frozen machine, a long garbage
 // collection) may go on writing until it notices. Only the API server can refuse that: by
 // the resourceVersion of what is written.
 type Elector struct {
@@ -121,7 +126,7 @@ func (e *Elector) try(ctx context.Context, limit time.Duration) bool {
 
 func (e *Elector) tryAcquireOrRenew(ctx context.Context) (held bool, err error) {
 	lease, err := Get[*coordinationv1.Lease](ctx, e.Client, e.Lease)
-	missing := apierrors.IsNotFound(err)
+	missing := apierrors.IsNotFound(err) // by the API server's word, see isAbsent
 	if err != nil && !missing {
 		return false, err
 	}
@@ -131,6 +136,7 @@ func (e *Elector) tryAcquireOrRenew(ctx context.Context) (held bool, err error) 
 	if e.heldByOther() && !e.expired() {
 		return false, nil // even if the lease was deleted: its holder works on
 	}
+	// If it's missing, Get has returned an empty one, which we fill in.
 	lease.Namespace, lease.Name = e.Lease.Namespace, e.Lease.Name
 	lease.Spec = e.spec(lease.Spec)
 	if missing {
@@ -187,10 +193,13 @@ func (e *Elector) release(ctx context.Context) error {
 	defer cancel()
 	for {
 		lease, err := Get[*coordinationv1.Lease](ctx, e.Client, e.Lease)
-		if apierrors.IsNotFound(err) || err == nil && holder(lease.Spec) != e.Identity {
-			return nil
+		if apierrors.IsNotFound(err) {
+			return nil // deleted
 		}
 		if err == nil {
+			if holder(lease.Spec) != e.Identity {
+				return nil // another process has it
+			}
 			lease.Spec.HolderIdentity = nil
 			err = e.Client.Update(ctx, lease)
 		}

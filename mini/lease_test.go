@@ -504,6 +504,58 @@ func TestALeaseThatIsDeletedUnderTheLeaderDoesNotMakeTwoLeaders(t *testing.T) {
 	})
 }
 
+// What the caveat says, and no more: the two overlap until the holder's next renewal.
+func TestAProcessThatHasNeverSeenTheHolderOfADeletedLeaseOverlapsUntilItsNextRenewal(t *testing.T) {
+	inMemory(t, func(w *world) {
+		a := w.lead(w.elector("a"), 0)
+		w.took(a.working, "a works")
+		time.Sleep(time.Minute + time.Second)
+		err := w.Other.CoordinationV1().Leases("default").Delete(w.ctx, "leader", metav1.DeleteOptions{})
+		require.NoError(w, err)
+		b := w.lead(w.elector("b"), 0)
+		w.took(b.working, "b works")
+		require.False(w, happened(a.told), "if it knows already, the caveat can go")
+		require.LessOrEqual(w, w.took(a.ended, "a has ended"), retryPeriod)
+		w.took(a.over, "Run returns")
+		require.ErrorIs(w, a.err, mini.ErrLeaseLost)
+		require.Equal(w, "b", w.holder())
+	})
+}
+
+// A proxy that loses its API servers would make two leaders, or none.
+func TestAPagesNotFoundIsNoMissingLease(t *testing.T) {
+	for what, answer := range inorder.Map(notFoundPages) {
+		t.Run(what, func(t *testing.T) {
+			inMemory(t, func(w *world) {
+				var lost atomic.Bool
+				behind := func(config *rest.Config) {
+					config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+						return proxied(func(r *http.Request) (*http.Response, error) {
+							response, err := next.RoundTrip(r)
+							if err == nil && r.Method == http.MethodGet && lost.Load() {
+								answer(response)
+							}
+							return response, err
+						})
+					})
+				}
+				a := w.lead(w.elector("a", behind), 0)
+				w.took(a.working, "a works")
+				lost.Store(true)
+				b := w.lead(w.elector("b", behind), 0)
+				time.Sleep(5 * time.Second)
+				require.False(w, happened(a.told), "a short outage costs nothing")
+				require.LessOrEqual(w, w.took(a.ended, "a gives up"), renewDeadline)
+				require.False(w, happened(b.working))
+				time.Sleep(time.Minute)
+				require.False(w, happened(b.working), "nobody knows whether there is a lease")
+				lost.Store(false)
+				w.took(b.working, "b works")
+			})
+		})
+	}
+}
+
 func TestAReleaseOfALeaseThatIsDeletedIsNoFailure(t *testing.T) {
 	inMemory(t, func(w *world) {
 		a := w.lead(w.elector("a"), 0)

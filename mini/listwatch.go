@@ -2,7 +2,6 @@ package mini
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -39,9 +38,11 @@ type Cluster struct {
 // request yet.
 func NewCluster(config *rest.Config, scheme *runtime.Scheme) (*Cluster, error) {
 	config = rest.CopyConfig(config)
-	client, err1 := rest.HTTPClientFor(config)
-	_, _, err2 := rest.DefaultServerUrlFor(config)
-	if err := errors.Join(err1, err2); err != nil {
+	client, err := rest.HTTPClientFor(config)
+	if err == nil {
+		_, _, err = rest.DefaultServerUrlFor(config)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("connecting to the API server: %w", err)
 	}
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
@@ -60,11 +61,19 @@ func (c *Cluster) KindOf(obj runtime.Object) (schema.GroupVersionKind, error) {
 
 // request begins a request for objects of one kind, in one namespace or, with "", in all.
 // It guesses the name of the resource from the kind: Endpoints -> endpoints, Policy ->
-// policies. controller-runtime asks the API server for it.
+// policies, but also Gateway -> gatewaies. controller-runtime asks the API server for it.
 func (c *Cluster) request(
 	verb string, kind schema.GroupVersionKind, namespace string,
 ) *rest.Request {
-	config, group := rest.CopyConfig(c.config), kind.GroupVersion()
+	resource, _ := meta.UnsafeGuessKindToResource(kind)
+	return c.requestFor(verb, resource, namespace)
+}
+
+// requestFor begins a request for objects of a resource whose name is known.
+func (c *Cluster) requestFor(
+	verb string, resource schema.GroupVersionResource, namespace string,
+) *rest.Request {
+	config, group := rest.CopyConfig(c.config), resource.GroupVersion()
 	config.GroupVersion, config.APIPath = &group, "/apis"
 	if group.Group == "" {
 		config.APIPath = "/api" // Pods and Services are older than API groups
@@ -72,7 +81,6 @@ func (c *Cluster) request(
 	// A new client for each request: client-go's limit of 5 a second holds none back. The
 	// API server protects itself. NewCluster has checked the config.
 	client, _ := rest.RESTClientForConfigAndClient(config, c.http)
-	resource, _ := meta.UnsafeGuessKindToResource(kind)
 	return client.Verb(verb).NamespaceIfScoped(namespace, namespace != "").
 		Resource(resource.Resource)
 }
@@ -93,6 +101,9 @@ func (c *Cluster) ListWatch(obj Object, namespace string) (*ListWatch, error) {
 	}
 	return &ListWatch{Cluster: c, Kind: kind, Namespace: namespace}, nil
 }
+
+// String names the source in logs: "apps/v1, Kind=Deployment".
+func (lw *ListWatch) String() string { return lw.Kind.String() }
 
 // List returns all objects, and the resourceVersion at which they looked like this. It
 // asks for pages, and all pages show the same moment.

@@ -38,6 +38,14 @@ func NewManager(cluster *Cluster) *Manager {
 	return &Manager{Cluster: cluster, Cache: cache, Client: NewCachedClient(cache)}
 }
 
+// NewController returns a controller that writes to the cluster's flight recorder, with
+// this many workers. It needs its watches, and AddController.
+func (m *Manager) NewController(name string, workers int, r Reconciler) *Controller {
+	c := NewController(name, r)
+	c.Workers, c.Trace, c.Queue.Trace = workers, m.Cluster.Trace, m.Cluster.Trace
+	return c
+}
+
 // AddServer adds a part that others need before they can work, like a webhook: the API
 // server calls a conversion webhook before the cache can list. Servers are started
 // first and stopped last, and do not wait for the lease.

@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -134,33 +137,58 @@ func podsFirst(lists []*metav1.APIResourceList, namespace string) (steps [2][]re
 // Namespaces is the namespace controller: it empties namespaces that are being deleted.
 //
 // Guarantees: it removes the finalizer "kubernetes" only after a pass over all resources
-// that the API server knows has found nothing. What it has not done, and why, is in the
-// conditions of the namespace.
+// in a complete answer of discovery has found nothing. A 404 is never such an answer, and
+// never an empty list. What it has not done, and why, is in the conditions.
 //
-// Caveats: a resource that is added to the API server during the last pass is missed.
+// Caveats: a resource that is added to the API server during the last pass is missed. If
+// discovery leaves out one that it had before, without an error, the controller waits for
+// it until forgetAfter; one that this process has never seen, it cannot miss.
 type Namespaces struct {
 	client   *CachedClient
 	discover *discovery.DiscoveryClient
+
+	mu    sync.Mutex           // guards since
+	since map[string]time.Time // when discovery began to lack a resource; zero: it has it
 }
 
 // NewNamespaceController returns the controller with its watch. Add it to m.
 func NewNamespaceController(m *Manager) (*Controller, error) {
-	namespaces, err1 := m.Cache.Informer(&corev1.Namespace{})
+	namespaces, err := m.Cache.Informer(&corev1.Namespace{})
+	if err != nil {
+		return nil, err
+	}
 	config := rest.CopyConfig(m.Cluster.config)
 	config.QPS = -1                           // no limit: a pass asks for each resource
 	config.WarningHandler = rest.NoWarnings{} // each list of an old kind would print one
-	discover, err2 := discovery.NewDiscoveryClientForConfigAndClient(
-		config, m.Cluster.http)
-	if err := errors.Join(err1, err2); err != nil {
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return no404{next} })
+	discover, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
 		return nil, err
 	}
-	c := NewController("namespace", &Namespaces{m.Client, discover})
-	c.Workers, c.Trace, c.Queue.Trace = 5, m.Cluster.Trace, m.Cluster.Trace
+	n := &Namespaces{client: m.Client, discover: discover, since: map[string]time.Time{}}
+	c := m.NewController("namespace", 5, n)
 	c.Watch(namespaces, EnqueueObject, func(change Change) bool {
 		// The next pass has its time. Our own conditions would bring it at once.
 		return isWhole(change) || change.Old.GetDeletionTimestamp() == nil
 	})
 	return c, nil
+}
+
+// no404 makes an error of a 404 to a GET. This controller only gets discovery and lists,
+// which are never "not found": a proxy says that, or the path isn't served any more. For
+// client-go's discovery, a 404 for /api is a cluster without Pods and Secrets.
+type no404 struct{ next http.RoundTripper }
+
+// RoundTrip sends a request.
+func (t no404) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := t.next.RoundTrip(r)
+	missing := err == nil && response.StatusCode == http.StatusNotFound
+	if !missing || r.Method != http.MethodGet {
+		return response, err
+	}
+	defer response.Body.Close()
+	page, _ := io.ReadAll(io.LimitReader(response.Body, 80))
+	return nil, fmt.Errorf("a 404 is no answer to this: %q", page)
 }
 
 // recheck is the time between two passes: nothing watches all kinds, and an object may
@@ -176,9 +204,11 @@ const admissionLag = 5 * time.Second
 func (n *Namespaces) Reconcile(ctx context.Context, req Request) (Result, error) {
 	ns, err := Get[*corev1.Namespace](ctx, n.client, req)
 	mine := func(f corev1.FinalizerName) bool { return f == corev1.FinalizerKubernetes }
-	if err != nil || ns.DeletionTimestamp == nil ||
-		!slices.ContainsFunc(ns.Spec.Finalizers, mine) {
+	if err != nil {
 		return Result{}, IgnoreNotFound(err)
+	}
+	if ns.DeletionTimestamp == nil || !slices.ContainsFunc(ns.Spec.Finalizers, mine) {
+		return Result{}, nil
 	}
 	if wait := time.Until(ns.DeletionTimestamp.Add(admissionLag)); wait > 0 {
 		return Result{RequeueAfter: wait}, nil
@@ -200,7 +230,8 @@ func (n *Namespaces) Reconcile(ctx context.Context, req Request) (Result, error)
 	ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, mine)
 	finalize, _ := n.client.request("PUT", ns, req) // the cache knows its kind
 	// An update leaves the finalizers of the spec alone: they have a subresource.
-	err = n.client.send(ctx, "finalize", finalize.SubResource("finalize").Body(ns), ns)
+	finalize = finalize.SubResource("finalize").Body(ns)
+	err = n.client.send(ctx, "finalize", req, finalize, ns)
 	return Result{}, IgnoreNotFound(err)
 }
 
@@ -210,19 +241,50 @@ func (n *Namespaces) deleteContent(ctx context.Context, namespace string) *remai
 	left := &remains{objects: map[string]int{}, finalizers: map[string]int{}}
 	// With an error there may be lists: those of the groups that have answered.
 	lists, err := n.discover.ServerPreferredNamespacedResourcesWithContext(ctx)
+	steps := podsFirst(lists, namespace)
+	if err == nil {
+		err = n.missing(slices.Concat(steps[0], steps[1]))
+	}
 	left.unknown = err
-	for _, step := range podsFirst(lists, namespace) {
+	for _, step := range steps {
 		for _, r := range step {
 			if err := n.deleteAll(ctx, r, left); err != nil {
 				left.failed = append(left.failed, fmt.Errorf("%s: %w", r.name, err))
 			}
 		}
-		missing := len(step) == 0 && left.unknown != nil
-		if missing || len(left.objects) > 0 || len(left.failed) > 0 {
+		unknown := len(step) == 0 && left.unknown != nil
+		if unknown || len(left.objects) > 0 || len(left.failed) > 0 {
 			break // there are Pods, or there may be some
 		}
 	}
 	return left
+}
+
+// forgetAfter is how long discovery must lack a resource that it had, in each answer,
+// before we believe that the resource is gone, and all of its objects with it.
+const forgetAfter = 30 * time.Second
+
+// missing returns an error for each resource that discovery had, and lacks now. An API
+// server that has just started may not serve all of its CustomResourceDefinitions yet.
+func (n *Namespaces) missing(served []resource) (err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	lacks := maps.Clone(n.since)
+	for _, r := range served {
+		n.since[r.name] = time.Time{}
+		delete(lacks, r.name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(lacks)) {
+		switch since := lacks[name]; {
+		case since.IsZero():
+			n.since[name] = time.Now()
+		case time.Since(since) >= forgetAfter:
+			delete(n.since, name)
+			continue
+		}
+		err = errors.Join(err, fmt.Errorf("discovery had %s, and lacks it now", name))
+	}
+	return err
 }
 
 // deleteAll deletes the objects of one resource, and counts those that are still there.
@@ -235,10 +297,10 @@ func (n *Namespaces) deleteAll(ctx context.Context, r resource, left *remains) e
 	switch {
 	case len(todo) == 0: // most resources have nothing in most namespaces
 	case slices.Contains(r.verbs, "deletecollection"):
-		err = n.delete(ctx, r, len(todo))
+		err = n.delete(ctx, r, "", len(todo))
 	default:
 		for _, obj := range todo {
-			err = errors.Join(err, IgnoreNotFound(n.delete(ctx, r, 1, obj.Name)))
+			err = errors.Join(err, IgnoreNotFound(n.delete(ctx, r, obj.Name, 1)))
 		}
 	}
 	if err == nil && len(todo) > 0 {
@@ -261,26 +323,35 @@ func (n *Namespaces) list(
 	result := n.discover.RESTClient().Get().AbsPath(r.path...).
 		SetHeader("Accept", accept).Do(ctx)
 	if err := result.Error(); err != nil { // Raw would not read the text of the error
-		return nil, IgnoreNotFound(err) // its CustomResourceDefinition is gone since
+		return nil, err
 	}
 	body, _ := result.Raw()
 	var list metav1.PartialObjectMetadataList
 	err := json.Unmarshal(body, &list)
+	if err == nil && !strings.HasSuffix(list.Kind, "List") {
+		err = fmt.Errorf("want a list, got %.80q", body) // a login page, and not "empty"
+	}
 	return list.Items, err
 }
 
-// delete deletes one object, or all of a resource if there is no name. It names the
-// policy: some kinds orphan by default, and an orphan waits for the garbage collector.
+// delete deletes the object of this name, or, if the name is empty, all of the resource,
+// which are count. It names the policy: some kinds orphan by default, and an orphan waits
+// for the garbage collector.
 func (n *Namespaces) delete(
-	ctx context.Context, r resource, count int, name ...string,
+	ctx context.Context, r resource, name string, count int,
 ) error {
 	began, background := time.Now(), metav1.DeletePropagationBackground
 	body, _ := json.Marshal(&metav1.DeleteOptions{PropagationPolicy: &background})
-	err := n.discover.RESTClient().Delete().AbsPath(slices.Concat(r.path, name)...).
+	path := r.path
+	if name != "" {
+		path = slices.Concat(path, []string{name})
+	}
+	err := n.discover.RESTClient().Delete().AbsPath(path...).
 		SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Error()
+	err = check404(err, Request{Namespace: r.path[3], Name: name})
 	e := trace.Event{
 		Layer: "client", Kind: trace.Write, Op: "delete", Object: r.kind,
-		Namespace: r.path[3], Name: strings.Join(name, ""), Count: count,
+		Namespace: r.path[3], Name: name, Count: count,
 		Took: time.Since(began),
 	}
 	if err != nil {

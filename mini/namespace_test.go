@@ -3,8 +3,10 @@ package mini_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -19,9 +21,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/inorder"
 	"github.com/loopwright/loopwright/mini"
 	"github.com/loopwright/loopwright/trace"
 )
@@ -589,5 +593,101 @@ func TestManyNamespacesGoWithinSeconds(t *testing.T) {
 			require.Nil(w, w.after(0, strconv.Itoa(i)))
 		}
 		require.Equal(w, 5, w.atOnce("namespace"), "one with many objects must not keep the others waiting")
+	})
+}
+
+// pagesAt answers a page to each GET of one path, until stop.
+func (w *tenants) pagesAt(path string, answer func(*http.Response)) (stop func()) {
+	w.answers(func(r *http.Request, response *http.Response) {
+		if r.Method == http.MethodGet && r.URL.Path == path {
+			answer(response)
+		}
+	})
+	return func() { w.answers(func(*http.Request, *http.Response) {}) }
+}
+
+// The namespace would go, and its Secret would stay in etcd, in no namespace.
+func TestAPageIsNoEmptyListAndNoEmptyDiscovery(t *testing.T) {
+	pages := maps.Clone(notFoundPages)
+	pages["a login page"] = func(r *http.Response) { page(r, http.StatusOK, "text/html", "<html>log in</html>") }
+	for _, path := range []string{
+		"/api", "/apis", "/api/v1", "/apis/example.com/v1", "/api/v1/namespaces/red/secrets",
+		"/apis/example.com/v1/namespaces/red/fungi",
+	} {
+		for what, answer := range inorder.Map(pages) {
+			t.Run(path+" "+what, func(t *testing.T) {
+				withTenants(t, func(w *tenants) {
+					w.secret("red", "a")
+					w.fungus("red", "amanita")
+					stop := w.pagesAt(path, answer)
+					w.deleteNamespace("red")
+					require.NotNil(w, w.after(time.Minute, "red"), "not all of it is known to be gone")
+					stop()
+					require.Nil(w, w.after(30*time.Minute, "red"))
+					require.Zero(w, w.secrets("red"))
+					require.Zero(w, w.fungi("red"))
+				})
+			})
+		}
+	}
+}
+
+// A login portal with an API answers every list with JSON.
+func TestAJSONThatIsNoListKeepsTheNamespace(t *testing.T) {
+	withTenants(t, func(w *tenants) {
+		w.secret("red", "a")
+		stop := w.pagesAt("/api/v1/namespaces/red/secrets", func(r *http.Response) {
+			page(r, http.StatusOK, "application/json", `{"log":"in"}`)
+		})
+		w.deleteNamespace("red")
+		require.NotNil(w, w.after(time.Minute, "red"))
+		stop()
+		require.Nil(w, w.after(30*time.Minute, "red"))
+		require.Zero(w, w.secrets("red"))
+	})
+}
+
+// withoutGroup makes discovery leave a group out, without any error: so does an API server that has
+// just started, for CRDs.
+func (w *tenants) withoutGroup(name string) (show func()) {
+	return w.pagesAt("/apis", func(response *http.Response) {
+		var groups metav1.APIGroupList
+		require.NoError(w, json.NewDecoder(response.Body).Decode(&groups))
+		groups.Groups = slices.DeleteFunc(groups.Groups,
+			func(g metav1.APIGroup) bool { return g.Name == name })
+		body, err := json.Marshal(groups)
+		require.NoError(w, err)
+		page(response, http.StatusOK, "application/json", string(body))
+	})
+}
+
+// The custom resources would stay in etcd, and come back with the next namespace of this name.
+func TestAGroupThatDiscoveryLeavesOutForAWhileKeepsTheNamespace(t *testing.T) {
+	withTenants(t, func(w *tenants) {
+		w.fungus("red", "amanita")
+		w.deleteNamespace("blue")
+		require.Nil(w, w.after(10*time.Second, "blue"), "now the controller knows the group")
+		time.Sleep(time.Hour)
+		show := w.withoutGroup("example.com")
+		w.deleteNamespace("red")
+		ns := w.after(20*time.Second, "red")
+		require.NotNil(w, ns)
+		require.Equal(w, []string{"NamespaceDeletionDiscoveryFailure: not every resource is known: " +
+			"discovery had fungi.example.com, and lacks it now"}, bad(ns))
+		show()
+		require.Nil(w, w.after(10*time.Minute, "red"))
+		require.Zero(w, w.fungi("red"))
+	})
+}
+
+// No namespace would ever go again after a CRD was deleted.
+func TestAGroupThatStaysAwayIsForgotten(t *testing.T) {
+	withTenants(t, func(w *tenants) {
+		w.deleteNamespace("blue")
+		require.Nil(w, w.after(10*time.Second, "blue"))
+		w.Server.Unregister(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "fungi"})
+		w.deleteNamespace("red")
+		require.NotNil(w, w.after(30*time.Second, "red"))
+		require.Nil(w, w.after(time.Minute, "red"))
 	})
 }

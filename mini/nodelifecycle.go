@@ -158,8 +158,8 @@ func nodeTaints(node *corev1.Node, evict bool, now metav1.Time) (all []corev1.Ta
 // NodeLifecycle is the controller that notices that a node is silent. It says so in the
 // node's conditions, in its taints, and in its Pods.
 //
-// Guarantees: clocks of nodes do not matter. If no node is ready, no taint evicts: the
-// trouble is more likely ours.
+// Guarantees: clocks of nodes do not matter. If no node is healthy, it sets no taint that
+// evicts, and takes back those that it has set: the trouble is more likely ours.
 //
 // Caveats: a new process gives each node its full time again. All taints of an outage
 // that hits half of the nodes come at once.
@@ -168,7 +168,7 @@ type NodeLifecycle struct {
 	nodes  *SharedInformer
 
 	mu         sync.Mutex           // guards heartbeats
-	heartbeats map[string]heartbeat // by the node's name
+	heartbeats map[string]heartbeat // by the node's name; empty: expected, and not heard
 }
 
 // NewNodeLifecycleController returns the controller with its watches. Add it to m.
@@ -184,7 +184,10 @@ func NewNodeLifecycleController(m *Manager) (*Controller, error) {
 	}
 	c := NewController("nodelifecycle", n)
 	c.Workers, c.Trace, c.Queue.Trace = 5, m.Cluster.Trace, m.Cluster.Trace
-	c.Watch(nodes, EnqueueObject)
+	c.Watch(nodes, func(change Change) []Request {
+		n.expect(change.Object().GetName())
+		return EnqueueObject(change)
+	})
 	c.Watch(nodes, func(Change) (all []Request) { // does one of them stand alone now?
 		for _, node := range nodes.List() {
 			all = append(all, KeyOf(node))
@@ -212,33 +215,63 @@ func readyChanged(change Change) bool {
 	return status(change.Old) != status(change.New)
 }
 
+// expect remembers that there is such a node: until we have heard each of them, we can't
+// say that none is healthy.
+func (n *NodeLifecycle) expect(name string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if _, known := n.heartbeats[name]; !known {
+		n.heartbeats[name] = heartbeat{}
+	}
+}
+
 // hear remembers a node's heartbeat. It returns how long we still believe in the node,
-// and whether no node is healthy at all: if one is missing, it cannot say that.
+// and whether no node is healthy at all.
 func (n *NodeLifecycle) hear(
 	name string, h heartbeat, now time.Time,
 ) (left time.Duration, disrupted bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	silent := true
-	for _, other := range n.heartbeats {
-		silent = silent && other.left(now) == 0
-	}
 	if old := n.heartbeats[name]; old.sign == h.sign {
 		h.seen = old.seen
-	} else if silent { // the first sign after an outage: the others have time to follow
+	} else if n.allSilentLocked(now) { // the outage is over: the others may be a bit late
 		for name, other := range n.heartbeats {
 			other.seen = now
 			n.heartbeats[name] = other
 		}
 	}
 	n.heartbeats[name] = h
-	disrupted = true
-	for _, node := range n.nodes.List() { // as they are now: we may not have judged them
-		other, heard := n.heartbeats[node.GetName()]
-		ready := nodeStatus(node.(*corev1.Node), corev1.NodeReady) == corev1.ConditionTrue
-		disrupted = disrupted && heard && !(ready && other.left(now) > 0)
+	return h.left(now), n.isDisruptedLocked(now)
+}
+
+func (n *NodeLifecycle) allSilentLocked(now time.Time) bool {
+	for _, h := range n.heartbeats {
+		if h.left(now) > 0 {
+			return false
+		}
 	}
-	return h.left(now), disrupted
+	return true
+}
+
+// isDisruptedLocked is true if no node is healthy. It runs at each heartbeat, and ends at
+// the first healthy node: one of the first it looks at, unless most are in trouble.
+func (n *NodeLifecycle) isDisruptedLocked(now time.Time) bool {
+	for name, h := range n.heartbeats {
+		if h.sign == "" {
+			return false // we haven't heard it yet: it may be healthy
+		}
+		if h.left(now) == 0 {
+			continue
+		}
+		node := n.nodes.Get(Request{Name: name}) // as it is now: it may not be judged yet
+		if node == nil {
+			continue // deleted
+		}
+		if nodeStatus(node.(*corev1.Node), corev1.NodeReady) == corev1.ConditionTrue {
+			return false
+		}
+	}
+	return true
 }
 
 // outageRecheck is how long a silent node waits for its next reconcile while no node is
@@ -252,13 +285,16 @@ func (n *NodeLifecycle) Reconcile(ctx context.Context, req Request) (Result, err
 		n.mu.Lock()
 		delete(n.heartbeats, req.Name)
 		n.mu.Unlock()
+		return Result{}, nil
 	}
 	if err != nil {
-		return Result{}, IgnoreNotFound(err)
+		return Result{}, err
 	}
 	leaseName := Request{Namespace: corev1.NamespaceNodeLease, Name: node.Name}
 	lease, err := Get[*coordinationv1.Lease](ctx, n.client, leaseName)
-	if err = IgnoreNotFound(err); err != nil {
+	if apierrors.IsNotFound(err) {
+		lease = &coordinationv1.Lease{} // it reports its status, or is new
+	} else if err != nil {
 		return Result{}, err
 	}
 	now := metav1.Now()
@@ -282,12 +318,14 @@ func (n *NodeLifecycle) Reconcile(ctx context.Context, req Request) (Result, err
 		}
 	}
 	if left == 0 { // otherwise its kubelet is about to report its Pods, too
-		err = n.podsNotReady(ctx, node.Name, now)
+		if err := n.podsNotReady(ctx, node.Name, now); err != nil {
+			return Result{}, err
+		}
 	}
 	if disrupted && left == 0 {
 		left = outageRecheck
 	}
-	return Result{RequeueAfter: left}, err
+	return Result{RequeueAfter: left}, nil
 }
 
 // podsNotReady takes the Pods of a silent node out of their Services. Nobody else can: it
@@ -295,7 +333,10 @@ func (n *NodeLifecycle) Reconcile(ctx context.Context, req Request) (Result, err
 func (n *NodeLifecycle) podsNotReady(
 	ctx context.Context, node string, now metav1.Time,
 ) error {
-	pods, err := podsOn(ctx, n.client, node)
+	pods, err := listByIndex[*corev1.Pod](ctx, n.client, ByNode, node)
+	if err != nil {
+		return err
+	}
 	for _, pod := range pods {
 		for i, c := range pod.Status.Conditions {
 			if c.Type != corev1.PodReady || c.Status != corev1.ConditionTrue {

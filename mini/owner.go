@@ -17,7 +17,8 @@ import (
 // matches, and releases objects that the selector no longer matches.
 //
 // Guarantees: an object that another controller owns is left alone. An owner that is
-// being deleted adopts and releases nothing. An object that is gone, or that another
+// being deleted adopts nothing, even if only the API server knows that yet, and releases
+// nothing once owner has the deletionTimestamp. An object that is gone, or that another
 // controller adopts first, is not returned, and is no error.
 //
 // Caveats: objs must be copies, because an adopted object becomes what the API server has

@@ -48,14 +48,16 @@ func daemonTolerations(spec *corev1.PodSpec) []corev1.Toleration {
 	return append(own, host...)
 }
 
-// nodeShouldRun returns whether the node is to get a Pod, and whether one that is there
+// nodeShouldRun returns whether the node should get a Pod, and whether one that is there
 // may stay: most taints keep Pods away, and NoExecute also takes those that run.
-func nodeShouldRun(ds *appsv1.DaemonSet, node *corev1.Node) (run, stay bool) {
+func nodeShouldRun(
+	ds *appsv1.DaemonSet, node *corev1.Node,
+) (shouldRun, shouldContinueRunning bool) {
 	spec := &ds.Spec.Template.Spec
 	if spec.NodeName != "" && spec.NodeName != node.Name || !matchesNode(spec, node) {
 		return false, false
 	}
-	run, stay = true, true
+	shouldRun, shouldContinueRunning = true, true
 	tolerations := daemonTolerations(spec)
 	for _, taint := range node.Spec.Taints {
 		if slices.ContainsFunc(tolerations, func(t corev1.Toleration) bool {
@@ -63,10 +65,14 @@ func nodeShouldRun(ds *appsv1.DaemonSet, node *corev1.Node) (run, stay bool) {
 		}) {
 			continue
 		}
-		run = run && taint.Effect == corev1.TaintEffectPreferNoSchedule
-		stay = stay && taint.Effect != corev1.TaintEffectNoExecute
+		switch taint.Effect {
+		case corev1.TaintEffectNoSchedule:
+			shouldRun = false
+		case corev1.TaintEffectNoExecute:
+			shouldRun, shouldContinueRunning = false, false
+		}
 	}
-	return run, stay
+	return shouldRun, shouldContinueRunning
 }
 
 // matchesNode returns true if the Pod's node selector and one term of its required

@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"reflect"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/loopwright/loopwright/trace"
@@ -48,8 +51,13 @@ func (b Backoff) After(failures int) time.Duration {
 }
 
 // Reflector makes a Sink reflect what the API server has. It lists once and watches from
-// there. When a watch ends, it watches again from the version that it has reached, and
-// lists again only if the API server has forgotten that version.
+// there. When a watch ends, it watches again from the version that it has reached. It
+// lists again if the API server has forgotten that version, or if what comes after it
+// can't be read.
+//
+// Caveats: while an object exists that its Go type can't hold, every list fails, and the
+// sink keeps what it has. The log says so once for a row of failures, and the flight
+// recorder has each of them.
 type Reflector struct {
 	Source  ListerWatcher
 	Sink    Sink
@@ -60,6 +68,7 @@ type Reflector struct {
 var (
 	errNoVersion  = errors.New("the list has no version to watch from")
 	errShortWatch = errors.New("the watch ended at once, without news")
+	errUnreadable = errors.New("no watch from this version works")
 )
 
 // Run lists and watches until ctx ends, and then returns nil. Nothing else ends it: after
@@ -88,7 +97,15 @@ func (r *Reflector) Run(ctx context.Context) error {
 			r.record(trace.Event{Kind: trace.Expired, Version: version})
 			version = ""
 		}
+		if errors.Is(err, errUnreadable) {
+			version = ""
+		}
 		failures++
+		// Ten take minutes: that's no restart of an API server any more.
+		if failures == 10 || failures == 1 && errors.Is(err, errUnreadable) {
+			name, _ := r.Source.(fmt.Stringer) // a ListWatch has one
+			slog.Warn("the reflector tries again", "source", name, "err", err)
+		}
 		pause := backoff.After(failures)
 		r.record(trace.Event{
 			Kind: trace.Backoff, Took: pause, Count: failures, Reason: err.Error(),
@@ -123,10 +140,15 @@ func (r *Reflector) list(ctx context.Context) (version string, err error) {
 }
 
 // watch passes changes to the sink until the watch ends, and returns the version that it
-// has reached, even with an error.
+// has reached, even with an error. The error is errUnreadable if a watch from there would
+// fail whenever it's tried: the server calls it a bad request, or what it sends next is
+// an ERROR or an object that doesn't decode.
 func (r *Reflector) watch(ctx context.Context, from string) (version string, err error) {
 	began := time.Now()
 	w, err := r.Source.Watch(ctx, from)
+	if apierrors.IsBadRequest(err) {
+		return from, fmt.Errorf("%w: %w", errUnreadable, err)
+	}
 	if err != nil {
 		return from, err
 	}
@@ -147,7 +169,11 @@ func (r *Reflector) watch(ctx context.Context, from string) (version string, err
 			r.Sink.Update(obj)
 		}
 	})
-	if err == nil && version == from && time.Since(began) < time.Second {
+	switch {
+	case version != from:
+	case err != nil:
+		err = fmt.Errorf("%w: %w", errUnreadable, err)
+	case time.Since(began) < time.Second:
 		err = errShortWatch // a failure, because the next watch may end as quickly
 	}
 	return version, err

@@ -1,12 +1,17 @@
 package mini_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,6 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -534,6 +540,124 @@ func TestTheFlightRecorderShowsTheReflector(t *testing.T) {
 		require.Contains(t, reasons[0], "not now", "the reason is the source's own error")
 		require.NotEmpty(t, reasons[4])
 	})
+}
+
+// From a version that the server can't watch, or can't send the next event of, every watch fails in the
+// same way. A reflector that resumes forever shows the state of that day to every controller.
+func TestAVersionFromWhichNoWatchWorksMakesItListAgain(t *testing.T) {
+	undecodable := &metav1.Status{Status: metav1.StatusFailure, Code: 500, Message: "unable to decode an event"}
+	for what, refuse := range inorder.Map(map[string]func() (watch.Interface, error){
+		"an event that doesn't decode": func() (watch.Interface, error) {
+			return streamOf(watch.Event{Type: watch.Error, Object: undecodable}), nil
+		},
+		"an ERROR with code 500": func() (watch.Interface, error) {
+			return streamOf(watch.Event{Type: watch.Error, Object: fakeapi.InternalError()}), nil
+		},
+		"an event without metadata": func() (watch.Interface, error) {
+			return streamOf(watch.Event{Type: watch.Added, Object: &metav1.Status{}}), nil
+		},
+		"a bad request": func() (watch.Interface, error) {
+			return nil, fmt.Errorf("watching: %w", apierrors.NewBadRequest("the version is no number"))
+		},
+	}) {
+		t.Run(what, func(t *testing.T) {
+			s := playScript(t, &script{
+				list: func(call int) ([]mini.Object, string, error) {
+					return []mini.Object{mapAt(call, "a", fmt.Sprint(call))}, fmt.Sprint(call), nil
+				},
+				watch: func(_ int, version string) (watch.Interface, error) {
+					if version == "1" {
+						return refuse()
+					}
+					return watch.NewFake(), nil
+				},
+			}, 5*time.Second)
+			require.Equal(t, []string{"replace [a=1]", "replace [a=2]"}, s.calls)
+		})
+	}
+}
+
+// Each client would send a full list to a server that has just come back.
+func TestAServerThatIsAwayCostsNoList(t *testing.T) {
+	for what, fault := range inorder.Map(map[string]fakeapi.Fault{
+		"no connection":       {Refuse: true},
+		"unavailable":         {Status: fakeapi.Unavailable()},
+		"too many requests":   {Status: fakeapi.TooManyRequests(1)},
+		"an internal error":   {Status: fakeapi.InternalError()},
+		"no right to do this": {Status: fakeapi.Forbidden()},
+	}) {
+		t.Run(what, func(t *testing.T) {
+			inMemory(t, func(w *world) {
+				w.Server.Inject(fakeapi.Fault{Match: watchesOfMaps, Times: 1, CutAfter: time.Minute})
+				s := w.reflect()
+				s.took()
+				fault.Match = watchesOfMaps
+				remove := w.Server.Inject(fault)
+				time.Sleep(10 * time.Minute)
+				w.createMap("a", "1")
+				remove()
+				time.Sleep(2 * time.Minute)
+				require.Equal(w, []string{"update a=1"}, s.took())
+				lists, _ := w.requests()
+				require.Equal(w, 1, lists)
+			})
+		})
+	}
+}
+
+// A custom resource without a schema takes a text where the Go type has a number. While it's there, no
+// list works, and nothing is reported as deleted. When it has been mended, the store is right at once.
+func TestOneObjectThatDoesNotDecodeDoesNotMakeItsKindDeaf(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.createMap("good", "1")
+		var bad atomic.Bool
+		w.Cluster = w.behindProxy(func(r *http.Request, response *http.Response) {
+			if strings.HasSuffix(r.URL.Path, "/configmaps") {
+				response.Body = spoiled{response.Body, &bad}
+			}
+		})
+		log := captureLog(t)
+		s := w.reflect()
+		require.Equal(w, []string{"replace [good=1]"}, s.took())
+		bad.Store(true)
+		w.createMap("bad", "1")
+		time.Sleep(time.Minute)
+		require.Empty(w, s.took())
+		require.Equal(w, []string{"good=1"}, s.has(), "nobody has deleted it")
+		require.Equal(w, 1, strings.Count(log.String(), "\n"), "the log: %s", log)
+		require.Contains(w, log.String(), "/v1, Kind=ConfigMap")
+		require.Contains(w, log.String(), "unable to decode")
+		bad.Store(false)
+		w.updateMap("good", "2")
+		time.Sleep(time.Minute)
+		require.Equal(w, []string{"bad=1", "good=2"}, s.has())
+		w.updateMap("good", "3")
+		synctest.Wait()
+		require.Equal(w, []string{"bad=1", "good=3"}, s.has(), "and it watches again")
+	})
+}
+
+// spoiled makes the text "1" in each object of an answer a number, while it's told to.
+type spoiled struct {
+	io.ReadCloser
+	on *atomic.Bool
+}
+
+func (s spoiled) Read(p []byte) (int, error) {
+	n, err := s.ReadCloser.Read(p)
+	if s.on.Load() {
+		copy(p[:n], bytes.ReplaceAll(p[:n], []byte(`"value":"1"`), []byte(`"value":111`)))
+	}
+	return n, err
+}
+
+// captureLog returns what slog writes until the test ends.
+func captureLog(t *testing.T) *bytes.Buffer {
+	t.Helper()
+	before, log := slog.Default(), &bytes.Buffer{}
+	slog.SetDefault(slog.New(slog.NewTextHandler(log, nil)))
+	t.Cleanup(func() { slog.SetDefault(before) })
+	return log
 }
 
 // orderly is a sink that sees an object only move forward.

@@ -20,13 +20,17 @@ import (
 
 // ReplicaSets is the ReplicaSet controller.
 //
-// Guarantees: it never creates a Pod because it has not seen one of its own. The cached
-// client waits until the cache shows this process's writes, so there are no expectations:
-// the original counts, in memory, the Pods that it has yet to see. A new process has no
-// writes to wait for: its first list shows what the old one has created.
+// Guarantees: once the API server has confirmed a Pod, the controller never creates it
+// again because its cache is late. The cached client waits until the cache shows what was
+// confirmed, so there are no expectations: the original counts, in memory, the Pods that
+// it has yet to see. A new process has nothing to wait for: its first list shows what the
+// old one has created.
 //
-// Caveats: a request that the old process sent just before it ended may be carried out
-// after that list, and make one Pod too many for a moment. A lease gives it time.
+// Caveats: if the answer to a creation is lost, the client doesn't know that there is a
+// Pod to wait for, and the next try may create another one. That's one too many, until
+// the cache shows both and a reconcile deletes one. The same happens if a process ends
+// just after it has sent a creation, and the API server carries it out after the first
+// list of the new process. A lease gives it time.
 type ReplicaSets struct {
 	Client *CachedClient
 
@@ -46,26 +50,29 @@ func NewReplicaSetController(m *Manager) (*Controller, error) {
 	c.Workers, c.Trace, c.Queue.Trace = 5, m.Cluster.Trace, m.Cluster.Trace
 	c.Watch(sets, EnqueueObject)
 	c.Watch(pods, EnqueueOwner(schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}))
-	c.Watch(pods, EnqueueMapped(func(pod Object) []Request {
-		return getPodReplicaSets(sets, pod)
+	c.Watch(pods, enqueueAdopters(sets, func(set Object) *metav1.LabelSelector {
+		return set.(*appsv1.ReplicaSet).Spec.Selector
 	}))
 	return c, nil
 }
 
-// getPodReplicaSets returns the ReplicaSets that may adopt the Pod, if it is an orphan.
-func getPodReplicaSets(sets *SharedInformer, pod Object) (matching []Request) {
-	if metav1.GetControllerOfNoCopy(pod) != nil {
-		return nil
-	}
-	near, _ := sets.ByIndex(ByNamespace, pod.GetNamespace()) // all of a Cache's have it
-	for _, obj := range near {
-		rs := obj.(*appsv1.ReplicaSet)
-		selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
-		if err == nil && selector.Matches(labels.Set(pod.GetLabels())) {
-			matching = append(matching, KeyOf(rs))
+// enqueueAdopters asks for the owners that may adopt the object, if it is an orphan.
+func enqueueAdopters(
+	owners *SharedInformer, selectorOf func(Object) *metav1.LabelSelector,
+) EventHandler {
+	return EnqueueMapped(func(obj Object) (all []Request) {
+		if metav1.GetControllerOfNoCopy(obj) != nil {
+			return nil
 		}
-	}
-	return matching
+		near, _ := owners.ByIndex(ByNamespace, obj.GetNamespace()) // it has the index
+		for _, owner := range near {
+			selector, err := metav1.LabelSelectorAsSelector(selectorOf(owner))
+			if err == nil && selector.Matches(labels.Set(obj.GetLabels())) {
+				all = append(all, KeyOf(owner))
+			}
+		}
+		return all
+	})
 }
 
 // Reconcile brings one ReplicaSet closer to the number of Pods that it asks for.
@@ -101,12 +108,18 @@ func (r *ReplicaSets) claimPods(
 	}
 	// All Pods of the namespace: Claim also needs those that do not belong to the
 	// ReplicaSet yet, and those that no longer match.
-	pods, err1 := List[*corev1.Pod](ctx, r.Client, Selection{Namespace: rs.Namespace})
+	pods, err := List[*corev1.Pod](ctx, r.Client, Selection{Namespace: rs.Namespace})
+	if err != nil {
+		return nil, 0, err
+	}
 	pods = slices.DeleteFunc(pods, isPodTerminal)
-	claimed, err2 := Claim(ctx, r.Client, rs, selector, pods)
+	claimed, err := Claim(ctx, r.Client, rs, selector, pods)
+	if err != nil {
+		return nil, 0, err
+	}
 	all := len(claimed)
 	active = slices.DeleteFunc(claimed, isEnding)
-	return active, all - len(active), errors.Join(err1, err2)
+	return active, all - len(active), nil
 }
 
 // manageReplicas creates what is missing, or deletes what is too many.

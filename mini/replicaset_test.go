@@ -552,7 +552,7 @@ func TestTheStatusIsUpdatedWhenAPodHasBeenReadyForLongEnough(t *testing.T) {
 }
 
 // notFound is how the API server answers if there is no such object.
-var notFound = &metav1.Status{Status: "Failure", Code: 404, Reason: metav1.StatusReasonNotFound}
+var notFound = fakeapi.NotFound()
 
 // A user deletes the ReplicaSet while it is being reconciled: the log would show an error for each.
 func TestAReplicaSetThatIsGoneBeforeItsStatusIsWrittenIsNoFailure(t *testing.T) {
@@ -608,5 +608,19 @@ func TestFiveReplicaSetsAreReconciledAtTheSameTime(t *testing.T) {
 		require.Len(w, names(w.pods()), 5, "each of five workers has created a Pod in a second")
 		time.Sleep(time.Second)
 		require.Len(w, names(w.pods()), 7)
+	})
+}
+
+// Level 2: a Pod was created, its answer got lost, and the watch is late: the next try makes a second one.
+func TestLevel2APodWhoseAnswerWasLostIsOneTooManyForAMoment(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.slowWatch("pods", time.Second)
+		w.Server.Inject(fakeapi.Fault{Match: toPods("create"), Times: 1, LoseResponse: true})
+		w.runReplicaSets()
+		w.createReplicaSet(replicaSet("web", 3))
+		time.Sleep(500 * time.Millisecond)
+		require.Len(w, names(w.pods()), 4, "the caveat of ReplicaSets says so")
+		time.Sleep(time.Minute)
+		require.Len(w, names(w.pods()), 3, "a Pod too many stays for good")
 	})
 }

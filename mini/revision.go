@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"maps"
 	"slices"
 
@@ -19,8 +18,9 @@ import (
 // its Pods have had. A Deployment keeps its old templates in ReplicaSets; these two own
 // their Pods themselves. kubectl rollout history and undo read the revisions.
 type history struct {
-	update *appsv1.ControllerRevision   // has the template that the owner has now
-	old    []*appsv1.ControllerRevision // all others, oldest first
+	update     *appsv1.ControllerRevision   // has the template that the owner has now
+	duplicates []*appsv1.ControllerRevision // have it, too
+	old        []*appsv1.ControllerRevision // all others, oldest first
 }
 
 // syncHistory claims the revisions of owner, and creates the one for its template if
@@ -33,10 +33,13 @@ func syncHistory(
 	if err != nil {
 		return h, TerminalError(err)
 	}
-	all, err1 := List[*appsv1.ControllerRevision](
+	all, err := List[*appsv1.ControllerRevision](
 		ctx, c, Selection{Namespace: owner.GetNamespace()})
-	mine, err2 := Claim(ctx, c, owner, matching, all)
-	if err := errors.Join(err1, err2); err != nil {
+	if err != nil {
+		return h, err
+	}
+	mine, err := Claim(ctx, c, owner, matching, all)
+	if err != nil {
 		return h, err
 	}
 	h = findRevision(mine, template)
@@ -60,17 +63,47 @@ func syncHistory(
 func findRevision(
 	mine []*appsv1.ControllerRevision, template *corev1.PodTemplateSpec,
 ) (h history) {
-	h.old = slices.SortedStableFunc(slices.Values(mine),
+	oldestFirst := slices.SortedStableFunc(slices.Values(mine),
 		func(a, b *appsv1.ControllerRevision) int {
 			return cmp.Compare(a.Revision, b.Revision)
 		})
-	for i, rev := range slices.Backward(h.old) {
-		if hasTemplate(rev, template) {
-			h.update, h.old = rev, slices.Delete(h.old, i, i+1)
-			break
+	for _, rev := range slices.Backward(oldestFirst) {
+		switch {
+		case !hasTemplate(rev, template):
+			h.old = append(h.old, rev)
+		case h.update == nil:
+			h.update = rev
+		default:
+			h.duplicates = append(h.duplicates, rev)
 		}
 	}
+	slices.Reverse(h.old)
 	return h
+}
+
+// dedup gives the Pods of duplicates the label of the revision that counts, and deletes
+// the duplicates: a second revision is no reason to restart a Pod. label returns what
+// podRevision is for the Pods of a revision.
+func (h *history) dedup(
+	ctx context.Context, c *CachedClient, pods []*corev1.Pod,
+	label func(*appsv1.ControllerRevision) string,
+) error {
+	for _, duplicate := range h.duplicates {
+		for _, pod := range pods {
+			if podRevision(pod) != label(duplicate) {
+				continue // it may have an old template
+			}
+			pod.Labels[appsv1.ControllerRevisionHashLabelKey] = label(h.update)
+			if err := c.Update(ctx, pod); err != nil {
+				return err
+			}
+		}
+		err := c.Delete(ctx, duplicate, metav1.DeleteOptions{})
+		if IgnoreNotFound(err) != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // createRevision creates a revision with a name that follows from the template, so that a
@@ -95,8 +128,11 @@ func createRevision(
 		const key = appsv1.ControllerRevisionHashLabelKey
 		metav1.SetMetaDataLabel(&rev.ObjectMeta, key, hash)
 		err := c.Create(ctx, rev)
+		if err == nil {
+			return rev, nil
+		}
 		if !apierrors.IsAlreadyExists(err) {
-			return rev, err
+			return nil, err
 		}
 		// The cache may not show what has the name yet, so ask the API server.
 		other, err := Get[*appsv1.ControllerRevision](ctx, c.Client, KeyOf(rev))
@@ -137,6 +173,12 @@ func hasTemplate(rev *appsv1.ControllerRevision, template *corev1.PodTemplateSpe
 	return err == nil && EqualIgnoreHash(kept, template)
 }
 
+// hashOf returns the hash of a revision. One without it is from another controller, and
+// its name serves as well.
+func hashOf(rev *appsv1.ControllerRevision) string {
+	return cmp.Or(rev.Labels[appsv1.ControllerRevisionHashLabelKey], rev.Name)
+}
+
 // podRevision says which template the Pod has: a DaemonSet labels its Pods with the hash
 // of a revision, and a StatefulSet with its name.
 func podRevision(pod *corev1.Pod) string {
@@ -155,7 +197,7 @@ func truncateHistory(
 	}
 	var unused []*appsv1.ControllerRevision
 	for _, rev := range old {
-		if !used[rev.Name] && !used[rev.Labels[appsv1.ControllerRevisionHashLabelKey]] {
+		if !used[rev.Name] && !used[hashOf(rev)] {
 			unused = append(unused, rev)
 		}
 	}

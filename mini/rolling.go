@@ -2,7 +2,6 @@ package mini
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -26,12 +25,18 @@ func ResolveFenceposts(
 	maxSurge, maxUnavailable *intstr.IntOrString, desired int32,
 ) (surge, unavailable int32, err error) {
 	scaled := intstr.GetScaledValueFromIntOrPercent
-	up, err1 := scaled(maxSurge, int(desired), true)
-	down, err2 := scaled(maxUnavailable, int(desired), false)
+	up, err := scaled(maxSurge, int(desired), true)
+	if err != nil {
+		return 0, 0, err
+	}
+	down, err := scaled(maxUnavailable, int(desired), false)
+	if err != nil {
+		return 0, 0, err
+	}
 	if up == 0 && down == 0 {
 		down = 1
 	}
-	return int32(up), int32(down), errors.Join(err1, err2)
+	return int32(up), int32(down), nil
 }
 
 // fenceposts are those of a Deployment. Recreate has none: no Pod too many, and none that
@@ -70,8 +75,8 @@ func NewRSNewReplicas(
 // Roll is a Reconciler that rolls Deployments out by their strategy.
 func (c *Deployments) Roll(ctx context.Context, req Request) (Result, error) {
 	r, err := c.getRollout(ctx, req)
-	if err != nil || r == nil {
-		return Result{}, err
+	if r == nil {
+		return Result{}, err // nil if there is nothing to do
 	}
 	return Result{}, c.roll(ctx, r)
 }
@@ -105,8 +110,12 @@ func (c *Deployments) rolloutRecreate(ctx context.Context, r *rollout) error {
 	if err := c.scaleReplicaSets(ctx, r.d, down); err != nil {
 		return err
 	}
-	if running, err := c.oldPodsRunning(ctx, r); running {
+	running, err := c.oldPodsRunning(ctx, r)
+	if err != nil {
 		return err
+	}
+	if running {
+		return nil // the end of the last one is an event
 	}
 	if err := c.getNewReplicaSet(ctx, r); err != nil {
 		return err
@@ -119,9 +128,12 @@ func (c *Deployments) rolloutRecreate(ctx context.Context, r *rollout) error {
 func (c *Deployments) oldPodsRunning(ctx context.Context, r *rollout) (bool, error) {
 	for _, rs := range r.oldRSs {
 		pods, err := OwnedBy[*corev1.Pod](ctx, c.Client, rs)
+		if err != nil {
+			return false, err
+		}
 		pods = slices.DeleteFunc(pods, isPodTerminal)
-		if err != nil || len(pods) > 0 || !settled(rs) { // it may be about to create some
-			return true, err
+		if len(pods) > 0 || !settled(rs) { // it may be about to create some
+			return true, nil
 		}
 	}
 	return false, nil

@@ -51,9 +51,9 @@ func TestFencepostsAreRoundedToTheCarefulSide(t *testing.T) {
 }
 
 func TestNoMoreMayBeMissingThanThereAre(t *testing.T) {
-	require.EqualValues(t, 2, mini.MaxUnavailable(deployment(2, fences("0", "5"))))
-	require.EqualValues(t, 0, mini.MaxUnavailable(deployment(0, fences("0", "5"))))
-	require.EqualValues(t, 3, mini.MaxSurge(deployment(10, fences("25%", "0"))))
+	require.EqualValues(t, 2, mini.MaxUnavailable(deployment(2, fenceposts("0", "5"))))
+	require.EqualValues(t, 0, mini.MaxUnavailable(deployment(0, fenceposts("0", "5"))))
+	require.EqualValues(t, 3, mini.MaxSurge(deployment(10, fenceposts("25%", "0"))))
 	recreate := deployment(10, func(d *appsv1.Deployment) {
 		d.Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType
 	})
@@ -79,7 +79,7 @@ func TestTheNewReplicaSetGrowsIntoTheRoom(t *testing.T) {
 		{4, "3", 9, 10, 4},
 		{0, "3", 0, 5, 0},
 	} {
-		d := deployment(c.desired, fences(c.surge, "1"))
+		d := deployment(c.desired, fenceposts(c.surge, "1"))
 		oldRS, newRS := replicaSet("old", c.old), replicaSet("new", c.before)
 		got := mini.NewRSNewReplicas(d, []*appsv1.ReplicaSet{oldRS, newRS}, newRS)
 		require.Equal(t, c.want, got,
@@ -99,7 +99,7 @@ func TestARolloutKeepsToItsFenceposts(t *testing.T) {
 	} {
 		name := fmt.Sprintf("%d desired, surge %s, unavailable %s", c.desired, c.surge, c.unavailable)
 		inRollout(t, roll, func(w *rolloutWorld) {
-			w.create(deployment(c.desired, fences(c.surge, c.unavailable)))
+			w.create(deployment(c.desired, fenceposts(c.surge, c.unavailable)))
 			require.Equal(w, map[string]int{"v1": int(c.desired)}, w.ready(), name)
 			w.Server.Inject(fakeapi.Fault{ // Pods are there for a while after their ReplicaSet has shrunk
 				Match: fakeapi.Match{Verb: "delete", Resource: "pods"}, Delay: 100 * time.Millisecond,
@@ -119,7 +119,7 @@ func TestARolloutKeepsToItsFenceposts(t *testing.T) {
 
 func TestTheReplicaSetsRememberTheirDeploymentsSize(t *testing.T) {
 	inRollout(t, roll, func(w *rolloutWorld) {
-		w.create(deployment(10, fences("3", "2")))
+		w.create(deployment(10, fenceposts("3", "2")))
 		rs := w.sets()["v1"]
 		require.Equal(w, "10", rs.Annotations[mini.DesiredReplicasAnnotation])
 		require.Equal(w, "13", rs.Annotations[mini.MaxReplicasAnnotation])
@@ -139,7 +139,7 @@ func TestTheReplicaSetsRememberTheirDeploymentsSize(t *testing.T) {
 
 func TestABadImageStalls(t *testing.T) {
 	inRollout(t, roll, func(w *rolloutWorld) {
-		w.create(deployment(10, fences("3", "2")))
+		w.create(deployment(10, fenceposts("3", "2")))
 		w.watch()
 		w.change(image("bad"))
 		most, fewest := w.counted(time.Hour)
@@ -158,7 +158,7 @@ func TestABadImageStalls(t *testing.T) {
 
 func TestBadPodsOfAnOldTemplateGoFirst(t *testing.T) {
 	inRollout(t, roll, func(w *rolloutWorld) {
-		w.create(deployment(10, fences("3", "2")))
+		w.create(deployment(10, fenceposts("3", "2")))
 		w.change(image("bad"))
 		time.Sleep(time.Minute)
 		w.watch()
@@ -177,7 +177,7 @@ func TestBadPodsOfAnOldTemplateGoFirst(t *testing.T) {
 
 func TestARolloutDoesNotWaitForOldPodsThatNeverBecomeReady(t *testing.T) {
 	inRollout(t, roll, func(w *rolloutWorld) {
-		w.create(deployment(4, image("bad"), fences("1", "0")))
+		w.create(deployment(4, image("bad"), fenceposts("1", "0")))
 		require.Empty(w, w.ready())
 		w.watch()
 		w.change(image("v1"))
@@ -191,7 +191,7 @@ func TestARolloutDoesNotWaitForOldPodsThatNeverBecomeReady(t *testing.T) {
 // More Pods are desired than there are, so none may go. That is no reason to create old ones.
 func TestAnOldReplicaSetNeverGrows(t *testing.T) {
 	inRollout(t, roll, func(w *rolloutWorld) {
-		w.create(deployment(4, fences("1", "1")))
+		w.create(deployment(4, fenceposts("1", "1")))
 		w.change(image("bad"))
 		time.Sleep(time.Minute)
 		w.change(replicas(10))
@@ -202,11 +202,11 @@ func TestAnOldReplicaSetNeverGrows(t *testing.T) {
 
 func TestTheOldestPodsGoFirst(t *testing.T) {
 	inRollout(t, roll, func(w *rolloutWorld) {
-		w.create(deployment(4, fences("2", "0")))
+		w.create(deployment(4, fenceposts("2", "0")))
 		w.change(image("v2"))
 		time.Sleep(1500 * time.Millisecond) // 2 of v2 are ready, and replace 2 of v1
 		require.Equal(w, map[string]int32{"v1": 2, "v2": 4}, w.sizes())
-		w.change(image("bad"), fences("2", "2"))
+		w.change(image("bad"), fenceposts("2", "2"))
 		time.Sleep(time.Minute)
 		require.Equal(w, map[string]int32{"v1": 0, "v2": 2, "bad": 4}, w.sizes(),
 			"the newer of the old versions is more likely to be wanted")
@@ -228,14 +228,14 @@ func TestTwoChangesAtOnceKeepToTheSurge(t *testing.T) {
 	} {
 		inRollout(t, roll, func(w *rolloutWorld) {
 			w.slowPods(c.create, c.remove)
-			w.create(deployment(6, fences("2", "0")))
+			w.create(deployment(6, fenceposts("2", "0")))
 			w.watch()
 			w.change(image("v2"))
 			time.Sleep(c.apart)
 			w.change(image("v3"))
 			most, _ := w.counted(5 * time.Second)
 			require.LessOrEqual(w, most, 8, "more Pods than the surge allows: %+v", c)
-			w.change(image("v4"), fences("4", "4"))
+			w.change(image("v4"), fenceposts("4", "4"))
 			time.Sleep(c.apart)
 			w.change(image("v5"), replicas(8))
 			most, fewest := w.counted(time.Minute)
@@ -248,7 +248,7 @@ func TestTwoChangesAtOnceKeepToTheSurge(t *testing.T) {
 
 func TestPodsThatCannotBeDeletedTakeUpRoom(t *testing.T) {
 	inRollout(t, roll, func(w *rolloutWorld) {
-		w.create(deployment(4, fences("1", "1")))
+		w.create(deployment(4, fenceposts("1", "1")))
 		lift := w.Server.Inject(fakeapi.Fault{
 			Match: fakeapi.Match{Verb: "delete", Resource: "pods"}, Status: fakeapi.Forbidden(),
 		})
@@ -264,7 +264,7 @@ func TestPodsThatCannotBeDeletedTakeUpRoom(t *testing.T) {
 
 func TestTheNewReplicaSetShrinksEvenWhilePodsHaveToGo(t *testing.T) {
 	inRollout(t, roll, func(w *rolloutWorld) {
-		w.create(deployment(4, fences("1", "1")))
+		w.create(deployment(4, fenceposts("1", "1")))
 		w.Server.Inject(fakeapi.Fault{
 			Match: fakeapi.Match{Verb: "delete", Resource: "pods"}, Status: fakeapi.Forbidden(),
 		})
@@ -336,7 +336,7 @@ func TestRecreateDoesNotWaitForPodsThatHaveEndedByThemselves(t *testing.T) {
 
 func TestNoMoreBadPodsGoThanTheLimitAllows(t *testing.T) {
 	inRollout(t, roll, func(w *rolloutWorld) {
-		w.create(deployment(4, image("bad"), fences("1", "2")))
+		w.create(deployment(4, image("bad"), fenceposts("1", "2")))
 		w.change(image("bad2"))
 		time.Sleep(time.Minute)
 		require.Equal(w, map[string]int32{"bad": 2, "bad2": 3}, w.sizes(), "2 of 4 Pods may be missing, and 1 too many")
@@ -348,7 +348,7 @@ func TestNoMoreBadPodsGoThanTheLimitAllows(t *testing.T) {
 }
 
 func TestAFailureOfARolloutIsReported(t *testing.T) {
-	for _, strategy := range []func(*appsv1.Deployment){recreate, fences("1", "1")} {
+	for _, strategy := range []func(*appsv1.Deployment){recreate, fenceposts("1", "1")} {
 		for skip := range 2 {
 			for _, verb := range []string{"create", "update"} {
 				inRollout(t, idle, func(w *rolloutWorld) {
@@ -382,7 +382,7 @@ func TestAFailureOfARolloutIsReported(t *testing.T) {
 // A failure that the next write repeats would hide that the first one was forgotten.
 func TestEachRefusedWriteOfARolloutIsReported(t *testing.T) {
 	slower := func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = 3 }
-	for _, strategy := range []func(*appsv1.Deployment){recreate, fences("1", "1")} {
+	for _, strategy := range []func(*appsv1.Deployment){recreate, fenceposts("1", "1")} {
 		for i, change := range []func(*appsv1.Deployment){slower, replicas(3), replicas(1)} {
 			inRollout(t, idle, func(w *rolloutWorld) {
 				c := &mini.Deployments{Client: w.Manager.Client}
@@ -418,7 +418,7 @@ func (w *rolloutWorld) orphan(name string, size int32) {
 // Without one of its ReplicaSets, a rollout would count too few Pods, and exceed the surge.
 func TestARolloutNeedsAllReplicaSets(t *testing.T) {
 	inRollout(t, roll, func(w *rolloutWorld) {
-		w.create(deployment(3, fences("1", "1")))
+		w.create(deployment(3, fenceposts("1", "1")))
 		w.Server.Inject(fakeapi.Fault{
 			Match: fakeapi.Match{Verb: "patch", Resource: "replicasets"}, Status: fakeapi.Forbidden(),
 		})

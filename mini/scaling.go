@@ -16,8 +16,8 @@ import (
 // does not roll.
 func (c *Deployments) ScaleOrRoll(ctx context.Context, req Request) (Result, error) {
 	r, err := c.getRollout(ctx, req)
-	if err != nil || r == nil {
-		return Result{}, err
+	if r == nil {
+		return Result{}, err // nil if there is nothing to do
 	}
 	return Result{}, c.scaleOrRoll(ctx, r)
 }

@@ -51,7 +51,7 @@ func TestAProportionIsAPartOfTheWhole(t *testing.T) {
 		{"0 is no whole", 8, "0", 15, "3", 5, 0, 0},
 		{"the product of two sizes does not overflow", 60_000, "60000", 120_000, "0", 60_000, 0, 60_000},
 	} {
-		d, rs := deployment(c.desired, fences(c.surge, "2")), replicaSet("a", c.size)
+		d, rs := deployment(c.desired, fenceposts(c.surge, "2")), replicaSet("a", c.size)
 		if c.max != "" {
 			rs.Annotations = map[string]string{mini.MaxReplicasAnnotation: c.max}
 		}
@@ -75,7 +75,7 @@ func scaled(t *testing.T, from, to int32, surge string, sizes ...int32) (got []i
 			rs.Labels, rs.Spec.Selector, rs.Spec.Template = d.Spec.Template.Labels, d.Spec.Selector, d.Spec.Template
 			rs.Annotations = map[string]string{
 				mini.DesiredReplicasAnnotation: fmt.Sprint(from),
-				mini.MaxReplicasAnnotation:     fmt.Sprint(from + mini.MaxSurge(deployment(from, fences(surge, "1")))),
+				mini.MaxReplicasAnnotation:     fmt.Sprint(from + mini.MaxSurge(deployment(from, fenceposts(surge, "1")))),
 			}
 			rs, err := sets.Create(w.ctx, rs, metav1.CreateOptions{})
 			require.NoError(w, err)
@@ -85,7 +85,7 @@ func scaled(t *testing.T, from, to int32, surge string, sizes ...int32) (got []i
 			time.Sleep(time.Second) // so that they have an order of age
 		}
 		_, err := w.Other.AppsV1().Deployments("default").Create(w.ctx,
-			deployment(to, image(name(len(sizes)-1)), fences(surge, "1")), metav1.CreateOptions{})
+			deployment(to, image(name(len(sizes)-1)), fenceposts(surge, "1")), metav1.CreateOptions{})
 		require.NoError(w, err)
 		time.Sleep(time.Second)
 		d := &mini.Deployments{Client: m.Client}
@@ -135,7 +135,7 @@ func TestReplicaSetsKeepTheirProportions(t *testing.T) {
 // A user who scales during an incident would get more of the Pods that caused it.
 func TestABadRolloutGetsNoFurtherByScaling(t *testing.T) {
 	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
-		w.create(deployment(10, fences("3", "2")))
+		w.create(deployment(10, fenceposts("3", "2")))
 		w.change(image("bad"))
 		time.Sleep(time.Minute)
 		require.Equal(w, map[string]int32{"v1": 8, "bad": 5}, w.sizes(), "the rollout has to hang here")
@@ -158,7 +158,7 @@ func TestABadRolloutGetsNoFurtherByScaling(t *testing.T) {
 // A user who rolls back wants the Pods that still serve to be kept.
 func TestTheWayBackFromABadImageFindsTheOldReplicaSet(t *testing.T) {
 	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
-		w.create(deployment(10, fences("3", "2")))
+		w.create(deployment(10, fenceposts("3", "2")))
 		before := w.sets()["v1"]
 		w.change(image("bad"))
 		time.Sleep(time.Minute)
@@ -179,7 +179,7 @@ func TestTheWayBackFromABadImageFindsTheOldReplicaSet(t *testing.T) {
 // A rollout that scaling has interrupted would stay half done.
 func TestAfterScalingTheRolloutGoesOn(t *testing.T) {
 	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
-		w.create(deployment(6, fences("2", "1")))
+		w.create(deployment(6, fenceposts("2", "1")))
 		w.watch()
 		w.change(image("v2"))
 		time.Sleep(1500 * time.Millisecond)
@@ -211,7 +211,7 @@ func TestAReplicaSetThatHasTheNewSizeAlreadyDoesNotStopRollouts(t *testing.T) {
 // A user pauses to make several changes one rollout.
 func TestAPausedDeploymentDoesNotRoll(t *testing.T) {
 	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
-		w.create(deployment(10, fences("3", "2")))
+		w.create(deployment(10, fenceposts("3", "2")))
 		w.change(pause(true), image("v2"))
 		time.Sleep(time.Minute)
 		require.Equal(w, map[string]int32{"v1": 10}, w.sizes(), "a paused Deployment does not roll")
@@ -230,7 +230,7 @@ func TestAPausedDeploymentDoesNotRoll(t *testing.T) {
 // A user who pauses a bad rollout wants it to get no further, and to be able to scale.
 func TestAPauseStopsARolloutInTheMiddle(t *testing.T) {
 	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
-		w.create(deployment(10, fences("3", "2")))
+		w.create(deployment(10, fenceposts("3", "2")))
 		w.change(image("bad"))
 		time.Sleep(time.Minute)
 		w.change(pause(true), image("v2"))
@@ -267,7 +267,7 @@ func TestAPausedDeploymentThatNeverRanHasNothingToScale(t *testing.T) {
 // Otherwise there would be more Pods than the surge allows, and perhaps than the nodes hold.
 func TestScalingWaitsForPodsThatHaveToGo(t *testing.T) {
 	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
-		w.create(deployment(4, fences("4", "0")))
+		w.create(deployment(4, fenceposts("4", "0")))
 		lift := w.Server.Inject(fakeapi.Fault{
 			Match: fakeapi.Match{Verb: "delete", Resource: "pods"}, Status: fakeapi.Forbidden(),
 		})
@@ -275,7 +275,7 @@ func TestScalingWaitsForPodsThatHaveToGo(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		require.Equal(w, map[string]int32{"v1": 0, "v2": 4}, w.sizes(), "all old Pods were told to go")
 		w.watch()
-		w.change(replicas(8), fences("0", "1"))
+		w.change(replicas(8), fenceposts("0", "1"))
 		most, _ := w.counted(time.Minute)
 		require.LessOrEqual(w, most, 8, "a ReplicaSet was told to have no Pods, but has them still")
 		lift()
@@ -287,7 +287,7 @@ func TestScalingWaitsForPodsThatHaveToGo(t *testing.T) {
 // Shrinking makes room, so there is nothing to wait for.
 func TestShrinkingDoesNotWait(t *testing.T) {
 	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
-		w.create(deployment(10, fences("3", "0")))
+		w.create(deployment(10, fenceposts("3", "0")))
 		w.change(image("bad"))
 		time.Sleep(time.Minute)
 		w.Server.Inject(fakeapi.Fault{
@@ -306,7 +306,7 @@ func TestShrinkingDoesNotWait(t *testing.T) {
 // A ReplicaSet that was there before the Deployment has no annotation.
 func TestAnAdoptedReplicaSetIsNoScalingEvent(t *testing.T) {
 	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
-		w.create(deployment(4, fences("1", "1")))
+		w.create(deployment(4, fenceposts("1", "1")))
 		w.watch()
 		w.orphan("v0", 2)
 		_, fewest := w.counted(time.Minute)
@@ -320,7 +320,7 @@ func TestAChangeAndAScaleUpAtOnceKeepToTheSurge(t *testing.T) {
 	for _, apart := range []time.Duration{20 * time.Millisecond, 1200 * time.Millisecond} {
 		inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
 			w.slowPods(100*time.Millisecond, 100*time.Millisecond)
-			w.create(deployment(6, fences("2", "1")))
+			w.create(deployment(6, fenceposts("2", "1")))
 			w.watch()
 			w.change(image("v2"))
 			time.Sleep(apart)
@@ -338,7 +338,7 @@ func TestAChangeAndAScaleUpAtOnceKeepToTheSurge(t *testing.T) {
 func TestAFailureOfAScalingIsTriedAgain(t *testing.T) {
 	for skip := range 2 {
 		inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
-			w.create(deployment(10, fences("3", "2")))
+			w.create(deployment(10, fenceposts("3", "2")))
 			w.change(image("bad"))
 			time.Sleep(time.Minute)
 			w.Server.Inject(fakeapi.Fault{
@@ -391,7 +391,7 @@ func TestAFailureOfAScalingIsReported(t *testing.T) {
 				require.NoError(w, step())
 			}
 		}
-		w.create(deployment(4, fences("2", "1")))
+		w.create(deployment(4, fenceposts("2", "1")))
 		refused("create", "the rollout's write was refused")
 		w.change(image("bad"))
 		for range 3 {

@@ -158,14 +158,24 @@ func (s *stateful) status() (status appsv1.StatefulSetStatus, next time.Duration
 			status.UpdatedReplicas++
 		}
 	}
-	size := *s.set.Spec.Replicas
-	rolling := appsv1.RollingUpdateStatefulSetStrategyType
-	if s.set.Spec.UpdateStrategy.Type == rolling && status.Replicas == size &&
-		status.UpdatedReplicas == size && status.ReadyReplicas == size {
-		status.CurrentRevision = s.update.Name // the rollout is over
-		status.CurrentReplicas = size
+	if s.isRolloutOver(status) {
+		status.CurrentRevision = s.update.Name
+		status.CurrentReplicas = status.UpdatedReplicas
 	}
 	return status, next
+}
+
+// isRolloutOver returns true if all Pods have the new template. If there is no Pod, all
+// of none have it, but those below a partition will need the other one.
+func (s *stateful) isRolloutOver(status appsv1.StatefulSetStatus) bool {
+	size := *s.set.Spec.Replicas
+	if size == 0 && s.partition() > 0 {
+		return false
+	}
+	strategy := s.set.Spec.UpdateStrategy.Type
+	return strategy == appsv1.RollingUpdateStatefulSetStrategyType &&
+		status.Replicas == size && status.UpdatedReplicas == size &&
+		status.ReadyReplicas == size
 }
 
 func firstOrdinal(set *appsv1.StatefulSet) int {
@@ -298,19 +308,24 @@ func NewStatefulSetController(m *Manager) (*Controller, error) {
 	c.Workers, c.Trace, c.Queue.Trace = 5, m.Cluster.Trace, m.Cluster.Trace
 	ofSet := EnqueueOwner(appsv1.SchemeGroupVersion.WithKind("StatefulSet").GroupKind())
 	c.Watch(sets, EnqueueObject)
-	c.Watch(revisions, ofSet)
-	c.Watch(pods, ofSet)
-	c.Watch(pods, enqueueAdopters(sets, func(set Object) *metav1.LabelSelector {
+	adopters := enqueueAdopters(sets, func(set Object) *metav1.LabelSelector {
 		return set.(*appsv1.StatefulSet).Spec.Selector
-	}))
+	})
+	c.Watch(revisions, ofSet)
+	c.Watch(revisions, adopters)
+	c.Watch(pods, ofSet)
+	c.Watch(pods, adopters)
 	return c, nil
 }
 
 // Reconcile takes one StatefulSet a step further.
 func (c *StatefulSets) Reconcile(ctx context.Context, req Request) (Result, error) {
 	set, err := Get[*appsv1.StatefulSet](ctx, c.Client, req)
-	if err != nil || set.DeletionTimestamp != nil { // the garbage collector is at work
+	if err != nil {
 		return Result{}, IgnoreNotFound(err)
+	}
+	if set.DeletionTimestamp != nil {
+		return Result{}, nil // the garbage collector is at work
 	}
 	collisions := ptr.Deref(set.Status.CollisionCount, 0)
 	revisions, err := syncHistory(
@@ -318,13 +333,12 @@ func (c *StatefulSets) Reconcile(ctx context.Context, req Request) (Result, erro
 	if err != nil {
 		return Result{}, err
 	}
-	selector, _ := metav1.LabelSelectorAsSelector(set.Spec.Selector) // syncHistory has
-	pods, err1 := List[*corev1.Pod](ctx, c.Client, Selection{Namespace: set.Namespace})
-	pods = slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
-		return ordinalOf(set, pod) < 0 // no member, even if the selector matches
-	})
-	pods, err2 := Claim(ctx, c.Client, set, selector, pods)
-	if err := errors.Join(err1, err2); err != nil {
+	pods, err := c.claimPods(ctx, set)
+	if err != nil {
+		return Result{}, err
+	}
+	nameOf := func(rev *appsv1.ControllerRevision) string { return rev.Name }
+	if err := revisions.dedup(ctx, c.Client, pods, nameOf); err != nil {
 		return Result{}, err
 	}
 	s := newStateful(set, revisions, pods, time.Now())
@@ -341,6 +355,22 @@ func (c *StatefulSets) Reconcile(ctx context.Context, req Request) (Result, erro
 	}
 	err = truncateHistory(ctx, c.Client, s.old, pods, set.Spec.RevisionHistoryLimit)
 	return Result{RequeueAfter: next}, errors.Join(failure, err)
+}
+
+// claimPods returns the StatefulSet's Pods. A Pod without a member's name is none of
+// them, even if the selector matches.
+func (c *StatefulSets) claimPods(
+	ctx context.Context, set *appsv1.StatefulSet,
+) ([]*corev1.Pod, error) {
+	selector, _ := metav1.LabelSelectorAsSelector(set.Spec.Selector) // syncHistory has
+	pods, err := List[*corev1.Pod](ctx, c.Client, Selection{Namespace: set.Namespace})
+	if err != nil {
+		return nil, err
+	}
+	pods = slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
+		return ordinalOf(set, pod) < 0
+	})
+	return Claim(ctx, c.Client, set, selector, pods)
 }
 
 // syncMembers gives the Pods that exist what they have lost or never had: an adopted one
@@ -365,28 +395,39 @@ func (c *StatefulSets) syncMembers(ctx context.Context, s *stateful) error {
 func (c *StatefulSets) syncClaims(
 	ctx context.Context, set *appsv1.StatefulSet, pod *corev1.Pod, condemned bool,
 ) error {
-	starts := pod.UID == "" || pod.Status.Phase == corev1.PodPending
 	for _, template := range set.Spec.VolumeClaimTemplates {
 		claim := newClaim(set, template, ordinalOf(set, pod))
-		err := c.Client.Get(ctx, KeyOf(claim), claim)
-		refs, doomed := claimOwners(claim, set, pod, condemned)
-		changed := !equality.Semantic.DeepEqual(refs, claim.OwnerReferences)
-		claim.OwnerReferences = refs
-		switch {
-		case apierrors.IsNotFound(err) && starts:
-			err = c.Client.Create(ctx, claim)
-		case apierrors.IsNotFound(err):
-			err = nil
-		case err == nil && doomed && pod.UID == "":
-			err = fmt.Errorf("claim %s is about to be deleted", KeyOf(claim))
-		case err == nil && changed && !doomed:
-			err = c.Client.Update(ctx, claim)
-		}
-		if err != nil {
+		if err := c.syncClaim(ctx, set, pod, claim, condemned); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (c *StatefulSets) syncClaim(
+	ctx context.Context, set *appsv1.StatefulSet, pod *corev1.Pod,
+	claim *corev1.PersistentVolumeClaim, condemned bool,
+) error {
+	stored, err := Get[*corev1.PersistentVolumeClaim](ctx, c.Client, KeyOf(claim))
+	if apierrors.IsNotFound(err) {
+		if pod.UID != "" && pod.Status.Phase != corev1.PodPending {
+			return nil // it has started without
+		}
+		claim.OwnerReferences, _ = claimOwners(claim, set, pod, condemned)
+		return c.Client.Create(ctx, claim)
+	}
+	if err != nil {
+		return err
+	}
+	refs, doomed := claimOwners(stored, set, pod, condemned)
+	if doomed && pod.UID == "" {
+		return fmt.Errorf("claim %s is about to be deleted", KeyOf(claim))
+	}
+	if doomed || equality.Semantic.DeepEqual(refs, stored.OwnerReferences) {
+		return nil
+	}
+	stored.OwnerReferences = refs
+	return c.Client.Update(ctx, stored)
 }
 
 // carryOut creates and deletes Pods. A Pod's claims come before it does.

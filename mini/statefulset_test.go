@@ -448,7 +448,10 @@ func TestTheRevisionsOfMembersAreKept(t *testing.T) {
 		require.Equal(w, map[string]int64{"v1": 1, "v3": 3}, w.revisions(), "for a moment, no member had v1")
 		w.changeStateful(statefulSize(0))
 		time.Sleep(time.Minute)
-		require.Equal(w, map[string]int64{"v3": 3}, w.revisions(), "with no member, the new one is the current one")
+		require.Equal(w, map[string]int64{"v1": 1, "v3": 3}, w.revisions(), "the next member below the partition gets v1")
+		w.changeStateful(partition(0))
+		time.Sleep(time.Minute)
+		require.Equal(w, map[string]int64{"v3": 3}, w.revisions(), "with no member and no partition, the new one is the current one")
 	})
 	inStateful(t, func(w *rolloutWorld) {
 		w.addStateful(statefulSet(2, onDelete, func(set *appsv1.StatefulSet) { set.Spec.RevisionHistoryLimit = new(int32(0)) }))
@@ -648,4 +651,68 @@ func TestFiveStatefulSetsAreReconciledAtTheSameTime(t *testing.T) {
 		time.Sleep(1500 * time.Millisecond)
 		require.Len(w, w.members(), 5, "each of five workers creates one in a second")
 	})
+}
+
+// The user tries a release on the last members, and then stops all of them for a night.
+func TestAStatefulSetWithoutMembersRemembersItsPartition(t *testing.T) {
+	inStateful(t, func(w *rolloutWorld) {
+		w.addStateful(statefulSet(4))
+		w.changeStateful(statefulImage("v2"), partition(2))
+		time.Sleep(time.Minute)
+		require.Equal(w, []string{"web-0 v1", "web-1 v1", "web-2 v2", "web-3 v2"}, w.members())
+		w.changeStateful(statefulSize(0))
+		time.Sleep(time.Hour)
+		require.Empty(w, w.members())
+		w.changeStateful(statefulSize(2))
+		time.Sleep(time.Minute)
+		require.Equal(w, []string{"web-0 v1", "web-1 v1"}, w.members(), "the release that was to be tried on two others is on all")
+		w.changeStateful(statefulSize(3))
+		time.Sleep(time.Minute)
+		require.Equal(w, []string{"web-0 v1", "web-1 v1", "web-2 v2"}, w.members())
+		w.changeStateful(partition(0))
+		time.Sleep(time.Minute)
+		require.Equal(w, []string{"web-0 v2", "web-1 v2", "web-2 v2"}, w.members())
+	})
+}
+
+// kubectl rollout status waits until both revisions are the same.
+func TestARolloutOfAStatefulSetWithoutMembersAndPartitionIsOver(t *testing.T) {
+	inStateful(t, func(w *rolloutWorld) {
+		w.addStateful(statefulSet(0))
+		w.changeStateful(statefulImage("v2"))
+		time.Sleep(time.Minute)
+		status := w.stateful().Status
+		require.Equal(w, status.UpdateRevision, status.CurrentRevision)
+	})
+}
+
+// A restart of a database is an outage, and the twin changes nothing about its template.
+func TestMembersOfATwinRevisionAreRelabelledAndNotRestarted(t *testing.T) {
+	inStateful(t, func(w *rolloutWorld) {
+		w.addStateful(statefulSet(2))
+		uids := []types.UID{w.member("web-0").UID, w.member("web-1").UID}
+		w.twin("v1", 7)
+		time.Sleep(time.Minute)
+		require.Equal(w, uids, []types.UID{w.member("web-0").UID, w.member("web-1").UID})
+		require.Equal(w, "twin", w.member("web-0").Labels[revisionLabel])
+		require.Equal(w, map[string]int64{"v1": 7}, w.revisions(), "kubectl rollout history shows each template once")
+		status := w.stateful().Status
+		require.Equal(w, []string{"twin", "twin"}, []string{status.CurrentRevision, status.UpdateRevision})
+		require.EqualValues(w, 2, status.UpdatedReplicas)
+	})
+}
+
+// Two members with one name would write to one disk.
+func TestAMemberWhoseAnswerWasLostIsThereOnce(t *testing.T) {
+	for _, policy := range []func(*appsv1.StatefulSet){func(*appsv1.StatefulSet) {}, parallel} {
+		inStateful(t, func(w *rolloutWorld) {
+			w.slowWatch("pods", time.Second)
+			w.Server.Inject(fakeapi.Fault{Match: toPods("create"), Times: 3, LoseResponse: true})
+			w.watch()
+			w.addStateful(statefulSet(3, policy))
+			most, _ := w.counted(10 * time.Minute)
+			require.Equal(w, []string{"web-0 v1", "web-1 v1", "web-2 v1"}, w.members())
+			require.Equal(w, 3, most, "no Pod was created twice")
+		})
+	}
 }

@@ -52,7 +52,7 @@ func evictionTime(
 // tolerate, or no longer.
 //
 // Guarantees: the time that a Pod tolerates is measured from the taint, so it goes on
-// while no controller runs. A taint that is removed in time ends nothing.
+// while no controller runs. A taint that is gone from the cache by then ends nothing.
 //
 // Caveats: budgets of disruptions do not matter: the node is in trouble already.
 type TaintEviction struct {
@@ -79,19 +79,14 @@ func nodeOf(pod Object) []Request {
 	return []Request{{Name: pod.(*corev1.Pod).Spec.NodeName}}
 }
 
-// podsOn returns the Pods on a node.
-func podsOn(ctx context.Context, c *CachedClient, node string) ([]*corev1.Pod, error) {
-	pods, err := List[*corev1.Pod](ctx, c, Selection{})
-	return slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
-		return pod.Spec.NodeName != node
-	}), err
-}
-
 // Reconcile evicts the Pods of one node whose time is over.
 func (e *TaintEviction) Reconcile(ctx context.Context, req Request) (Result, error) {
 	node, err := Get[*corev1.Node](ctx, e.client, req)
-	if err != nil || !slices.ContainsFunc(node.Spec.Taints, isNoExecute) {
+	if err != nil {
 		return Result{}, IgnoreNotFound(err)
+	}
+	if !slices.ContainsFunc(node.Spec.Taints, isNoExecute) {
+		return Result{}, nil
 	}
 	// kubectl taint writes no time, and toleration seconds need one to count from.
 	now, timeless := metav1.Now(), false
@@ -105,7 +100,10 @@ func (e *TaintEviction) Reconcile(ctx context.Context, req Request) (Result, err
 			return Result{}, IgnoreNotFound(err)
 		}
 	}
-	pods, err := podsOn(ctx, e.client, node.Name)
+	pods, err := listByIndex[*corev1.Pod](ctx, e.client, ByNode, node.Name)
+	if err != nil {
+		return Result{}, err
+	}
 	var next time.Duration
 	for _, pod := range pods {
 		at, leaves := evictionTime(pod, node.Spec.Taints)

@@ -53,8 +53,8 @@ func (r *rollout) allRSs() []*appsv1.ReplicaSet {
 // once, and none of the old ones. Until the first new Pod is ready, no Pod serves.
 func (c *Deployments) ReplaceAll(ctx context.Context, req Request) (Result, error) {
 	r, err := c.getRollout(ctx, req)
-	if err != nil || r == nil {
-		return Result{}, err
+	if r == nil {
+		return Result{}, err // nil if there is nothing to do
 	}
 	if err := c.getNewReplicaSet(ctx, r); err != nil {
 		return Result{}, err
@@ -72,22 +72,32 @@ func (c *Deployments) ReplaceAll(ctx context.Context, req Request) (Result, erro
 	return Result{}, nil
 }
 
-// getRollout reads the Deployment, and claims its ReplicaSets. It returns nil if there is
-// nothing to do: the Deployment is gone, or is being deleted.
+// getRollout reads the Deployment, and claims its ReplicaSets. It returns nil with an
+// error, and without one if there is nothing to do: the Deployment is gone, or is being
+// deleted.
 func (c *Deployments) getRollout(ctx context.Context, req Request) (*rollout, error) {
 	d, err := Get[*appsv1.Deployment](ctx, c.Client, req)
-	if err != nil || d.DeletionTimestamp != nil {
+	if err != nil {
 		return nil, IgnoreNotFound(err)
+	}
+	if d.DeletionTimestamp != nil {
+		return nil, nil // the garbage collector is at work
 	}
 	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
 	if err != nil {
 		return nil, err
 	}
-	all, err1 := List[*appsv1.ReplicaSet](
+	all, err := List[*appsv1.ReplicaSet](
 		ctx, c.Client, Selection{Namespace: d.Namespace})
-	rsList, err2 := Claim(ctx, c.Client, d, selector, all)
+	if err != nil {
+		return nil, err
+	}
+	rsList, err := Claim(ctx, c.Client, d, selector, all)
+	if err != nil {
+		return nil, err
+	}
 	newRS, oldRSs := FindNewReplicaSet(d, rsList)
-	return &rollout{d, newRS, oldRSs}, errors.Join(err1, err2)
+	return &rollout{d, newRS, oldRSs}, nil
 }
 
 // FindNewReplicaSet returns the ReplicaSet that has the Deployment's template, or nil if

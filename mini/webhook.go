@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,6 +23,10 @@ import (
 // an Admission under a path, which a ValidatingWebhookConfiguration or a
 // MutatingWebhookConfiguration names.
 //
+// Guarantees: other clients may reach the port, too. None of them can make the process
+// read more than maxReview for a request, or wait longer than reviewTimeout for the whole
+// request, and as long again while it doesn't read the answer.
+//
 // Caveats: the API server asks only about the resources in the configuration. A rule for
 // deployments does not cover deployments/scale: kubectl scale passes it by, because it
 // writes this subresource. Add deployments/scale to the rules, with an Admission for
@@ -31,9 +36,20 @@ type Webhook struct {
 	Listener net.Listener // Run closes it. The API server insists on TLS: tls.NewListener
 }
 
+const (
+	// maxReview is the longest body that is read. A review may have two states of an
+	// object, and the API server takes at most 3 MiB for one.
+	maxReview = 7 << 20
+	// reviewTimeout is how long a request may take to arrive, and again to be answered.
+	// The API server waits for at most 30 s.
+	reviewTimeout = 30 * time.Second
+)
+
 // Run answers reviews until ctx ends, and waits for those that are running.
 func (w *Webhook) Run(ctx context.Context) error {
-	server := &http.Server{Handler: &w.ServeMux}
+	server := &http.Server{
+		Handler: &w.ServeMux, ReadTimeout: reviewTimeout, WriteTimeout: reviewTimeout,
+	}
 	failed := make(chan error, 1) // one error, which is not waited for after a stop
 	go func() { failed <- server.Serve(w.Listener) }()
 	select {
@@ -63,7 +79,13 @@ type Operation struct {
 // an HTTP error. An error of the Admission, in contrast, is an answer.
 func (a Admission) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var review admissionv1.AdmissionReview
-	err := json.NewDecoder(r.Body).Decode(&review)
+	body := http.MaxBytesReader(w, r.Body, maxReview)
+	err := json.NewDecoder(body).Decode(&review)
+	var tooLong *http.MaxBytesError
+	if errors.As(err, &tooLong) {
+		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
+		return
+	}
 	if err != nil || review.Request == nil {
 		http.Error(w, "want an AdmissionReview", http.StatusBadRequest)
 		return
@@ -110,9 +132,12 @@ func Validate[T Object](check func(ctx context.Context, old, new T) error) Admis
 	return func(
 		ctx context.Context, req *admissionv1.AdmissionRequest,
 	) ([]Operation, error) {
-		old, err1 := decode[T](req, req.OldObject)
-		obj, err2 := decode[T](req, req.Object)
-		if err := errors.Join(err1, err2); err != nil {
+		old, err := decode[T](req, req.OldObject)
+		if err != nil {
+			return nil, err
+		}
+		obj, err := decode[T](req, req.Object)
+		if err != nil {
 			return nil, err
 		}
 		return nil, check(ctx, old, obj)
@@ -141,13 +166,21 @@ func Default[T Object](fill func(ctx context.Context, obj T) error) Admission {
 		ctx context.Context, req *admissionv1.AdmissionRequest,
 	) ([]Operation, error) {
 		obj, err := decode[T](req, req.Object)
-		if err != nil || len(req.Object.Raw) == 0 {
-			return nil, err // a deletion has no object: nothing will be stored
+		if err != nil {
+			return nil, err
 		}
-		before, err1 := json.Marshal(obj)
-		err2 := fill(ctx, obj)
-		after, err3 := json.Marshal(obj)
-		if err := errors.Join(err1, err2, err3); err != nil {
+		if len(req.Object.Raw) == 0 {
+			return nil, nil // a deletion has no object: nothing will be stored
+		}
+		before, err := json.Marshal(obj)
+		if err != nil {
+			return nil, err
+		}
+		if err := fill(ctx, obj); err != nil {
+			return nil, err
+		}
+		after, err := json.Marshal(obj)
+		if err != nil {
 			return nil, err
 		}
 		return diff("", req.Object.Raw, before, after), nil

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -400,4 +401,68 @@ func TestAWebhookThatCannotListenFails(t *testing.T) {
 	listener := bufconn.NewListener()
 	require.NoError(t, listener.Close())
 	require.Error(t, (&mini.Webhook{Listener: listener}).Run(t.Context()), "the process would run on without its webhook")
+}
+
+// endless is a body that never ends, and counts what has been read of it.
+type endless struct{ read int }
+
+func (e *endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = '"' // a text, and another one, and another
+		if e.read+i > 0 {
+			p[i] = 'x'
+		}
+	}
+	e.read += len(p)
+	return len(p), nil
+}
+
+// One client would take all of the process's memory.
+func TestABodyThatDoesNotEndIsRefused(t *testing.T) {
+	body := &endless{}
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", body)
+	recorder := httptest.NewRecorder()
+	always(nil, nil).ServeHTTP(recorder, request)
+	require.Equal(t, http.StatusRequestEntityTooLarge, recorder.Code)
+	require.Less(t, body.read, 16<<20, "bytes were read")
+}
+
+// Two states of the largest object that the API server takes have to fit.
+func TestTheLargestObjectsFitIntoAReview(t *testing.T) {
+	large := strings.Repeat("x", 3<<20)
+	answer := ask(t, always(nil, nil), review("UPDATE", "ConfigMap", reviewed(large), reviewed(large)))
+	require.True(t, answer.Allowed)
+}
+
+// A few thousand clients that say nothing, or hear nothing, would use up the process's connections.
+func TestASlowClientIsCutOff(t *testing.T) {
+	headers := "POST /fast HTTP/1.1\r\nHost: webhook\r\n"
+	for what, says := range inorder.Map(map[string]string{
+		"nothing":            "",
+		"half of its header": headers,
+		"half of its body":   headers + "Content-Length: 100\r\n\r\n{",
+		"a review, but it does not read the answer": headers + fmt.Sprintf("Content-Length: %d\r\n\r\n%s",
+			len(review("CREATE", "ConfigMap", "", reviewed("x"))), review("CREATE", "ConfigMap", "", reviewed("x"))),
+	}) {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				listener := bufconn.NewListener()
+				webhook := &mini.Webhook{Listener: listener}
+				webhook.Handle("/fast", always(nil, nil))
+				ctx, stop := context.WithCancel(t.Context())
+				ended := make(chan error, 1)
+				go func() { ended <- webhook.Run(ctx) }()
+				conn, err := listener.Dial(ctx)
+				require.NoError(t, err)
+				defer conn.Close()
+				_, err = io.WriteString(conn, says)
+				require.NoError(t, err)
+				time.Sleep(61 * time.Second)
+				_, err = io.Copy(io.Discard, conn) // ends, because the server has ended the connection
+				require.NoError(t, err)
+				stop()
+				require.NoError(t, <-ended)
+			})
+		})
+	}
 }

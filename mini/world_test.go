@@ -2,6 +2,9 @@ package mini_test
 
 import (
 	"context"
+	"io"
+	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -61,4 +64,54 @@ func (w *world) run(part func(context.Context) error) {
 func (w *world) end() {
 	w.stop()
 	w.running.Wait()
+}
+
+// behindProxy returns a connection like w.Cluster, whose answers pass through something that may
+// change them: a load balancer, a proxy, a login page.
+func (w *world) behindProxy(meddle func(*http.Request, *http.Response)) *mini.Cluster {
+	w.Helper()
+	config := w.Server.Config()
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return proxied(func(r *http.Request) (*http.Response, error) {
+			response, err := next.RoundTrip(r)
+			if err == nil {
+				meddle(r, response)
+			}
+			return response, err
+		})
+	})
+	cluster, err := mini.NewCluster(config, scheme.Scheme)
+	require.NoError(w, err)
+	cluster.Trace = trace.New(0)
+	return cluster
+}
+
+type proxied func(*http.Request) (*http.Response, error)
+
+func (p proxied) RoundTrip(r *http.Request) (*http.Response, error) { return p(r) }
+
+// page makes an answer one that no API server has given.
+func page(response *http.Response, code int, contentType, body string) {
+	_ = response.Body.Close()
+	response.StatusCode, response.ContentLength = code, int64(len(body))
+	response.Header = http.Header{"Content-Type": {contentType}}
+	response.Body = io.NopCloser(strings.NewReader(body))
+}
+
+// notFoundPages are the 404s that say nothing about an object.
+var notFoundPages = map[string]func(*http.Response){
+	"a load balancer's text": func(r *http.Response) {
+		page(r, http.StatusNotFound, "text/plain", "default backend - 404")
+	},
+	"a proxy's HTML": func(r *http.Response) {
+		page(r, http.StatusNotFound, "text/html", "<html>nginx</html>")
+	},
+	"a JSON that is no Status": func(r *http.Response) {
+		page(r, http.StatusNotFound, "application/json", `{"error":"no route"}`)
+	},
+	"nothing at all": func(r *http.Response) { page(r, http.StatusNotFound, "", "") },
+	"a Status about another object": func(r *http.Response) {
+		page(r, http.StatusNotFound, "application/json", `{"kind":"Status","apiVersion":"v1",`+
+			`"status":"Failure","reason":"NotFound","code":404,"details":{"name":"else","kind":"pods"}}`)
+	},
 }

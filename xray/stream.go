@@ -34,7 +34,8 @@ type hello struct {
 
 // serveEvents sends the events as they come, until the viewer or the server goes.
 func (x *XRay) serveEvents(w http.ResponseWriter, r *http.Request) {
-	if err := x.enter(r); err != nil {
+	ended, err := x.enter(r)
+	if err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	}
@@ -43,7 +44,7 @@ func (x *XRay) serveEvents(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	go func() {
 		select {
-		case <-x.ended:
+		case <-ended:
 			cancel()
 		case <-ctx.Done():
 		}
@@ -54,7 +55,7 @@ func (x *XRay) serveEvents(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	seen, pressed := x.seen(r.Header.Get("Last-Event-ID")), -1
-	cursor, first := x.recorder.Cursor(), seen == 0
+	cursor, first := x.recorder.Cursor(), true
 	for ctx.Err() == nil {
 		if !wait(ctx, cursor) {
 			if s.send("", "", "") != nil {
@@ -64,7 +65,14 @@ func (x *XRay) serveEvents(w http.ResponseWriter, r *http.Request) {
 		}
 		events, lost := cursor.Read()
 		if first {
-			events, first = x.events(events), false
+			first = false
+			if seen > 0 && events[0].Seq > seen+1 { // it comes back after the ring has forgotten some
+				lost += events[0].Seq - seen - 1
+				seen = 0
+			}
+			if seen == 0 {
+				events = x.events(events)
+			}
 		}
 		if x.sendAll(s, after(events, seen), lost) != nil || x.sendSteps(s, &pressed) != nil {
 			return

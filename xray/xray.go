@@ -41,7 +41,9 @@ const maxViewers = 16
 //	recording   the events that there are, as JSON lines: see trace.WriteJSON
 //	timeline    the same as text; ?controller=, ?namespace= and ?name= choose
 //
-// Guarantees: a viewer never blocks the program, however slowly it reads.
+// Guarantees: a viewer never blocks the program, however slowly it reads. One for which the ring was
+// too small, or that comes back too late, is told how many events it missed. A server that shuts
+// down ends its own viewers, and not those of another one.
 //
 // Caveats: whoever can reach it sees the names of objects, and the texts of errors. It has no
 // data of objects. Where the listener is a loopback address, it answers only requests for such a
@@ -54,15 +56,14 @@ type XRay struct {
 	mu      sync.Mutex // guards all below
 	open    *openEvents
 	viewers int
-	servers map[*http.Server]bool // whose shutdown is heard of
-	ended   chan struct{}         // closed when a server shuts down
+	servers map[*http.Server]chan struct{} // closed when that server shuts down
 }
 
 // New returns an XRay of a recorder. With a nil one, it says how to switch it on.
 func New(recorder *trace.Recorder) *XRay {
 	return &XRay{
 		recorder: recorder, program: filepath.Base(os.Args[0]), open: newOpenEvents(),
-		servers: map[*http.Server]bool{}, ended: make(chan struct{}),
+		servers: map[*http.Server]chan struct{}{},
 	}
 }
 
@@ -119,6 +120,9 @@ func (x *XRay) serve(w http.ResponseWriter, r *http.Request) {
 	case "":
 		servePage(w)
 	case "events":
+		if r.Method == http.MethodHead {
+			return // the answer has no end, and nobody reads it
+		}
 		x.serveEvents(w, r)
 	case "recording":
 		name := fmt.Sprintf("%s-%s.jsonl", x.program, time.Now().UTC().Format("20060102-150405"))
@@ -172,21 +176,26 @@ func hostIsExpected(r *http.Request) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// enter counts a viewer, until leave.
-func (x *XRay) enter(r *http.Request) error {
+// enter counts a viewer, until leave. The channel is closed when its server shuts down: a shutdown
+// waits for all answers, and this one has no end of its own. It's nil if there is no server.
+func (x *XRay) enter(r *http.Request) (ended <-chan struct{}, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.viewers == maxViewers {
-		return fmt.Errorf("%d pages are open already; close one of them", maxViewers)
+		return nil, fmt.Errorf("%d pages are open already; close one of them", maxViewers)
 	}
 	x.viewers++
 	server, ok := r.Context().Value(http.ServerContextKey).(*http.Server)
-	if ok && !x.servers[server] {
-		// A shutdown waits for all answers, and this one has no end of its own.
-		x.servers[server] = true
-		server.RegisterOnShutdown(sync.OnceFunc(func() { close(x.ended) }))
+	if !ok {
+		return nil, nil
 	}
-	return nil
+	shutdown, known := x.servers[server]
+	if !known {
+		shutdown = make(chan struct{})
+		x.servers[server] = shutdown
+		server.RegisterOnShutdown(sync.OnceFunc(func() { close(shutdown) }))
+	}
+	return shutdown, nil
 }
 
 func (x *XRay) leave() {

@@ -268,3 +268,145 @@ func TestANewViewerIsToldWhatIsStillSo(t *testing.T) {
 	require.Contains(t, v.until(t, "data: "), `"object":"Secret"`)
 	v.until(t, `"seq":10,`)
 }
+
+// A laptop that was closed for an hour would show a picture with a hole in it, and nothing would say so.
+func TestAViewerThatComesBackTooLateIsToldWhatItMissed(t *testing.T) {
+	x := New(trace.New(8))
+	x.open.note(trace.Event{Seq: 1, Kind: trace.List, Layer: "listwatch", Object: "Secret"})
+	x.recorder.Record(event(trace.Enqueue, "one"))
+	server := serve(t, x)
+	id := strings.TrimSpace(strings.TrimPrefix(view(t, server.URL, "").until(t, "id: "), "id: "))
+	for range 20 {
+		x.recorder.Record(event(trace.Enqueue, "more"))
+	}
+	again := view(t, server.URL, id)
+	var all strings.Builder
+	for !strings.Contains(all.String(), `"seq":21,`) {
+		line, err := again.lines.ReadString('\n')
+		require.NoError(t, err)
+		all.WriteString(line)
+	}
+	require.Contains(t, all.String(), "event: lost\ndata: 12\n", "it has event 1, and the ring has the last 8 of 21")
+	require.Contains(t, all.String(), `"object":"Secret"`, "a gap makes the page forget what is so, and this still is")
+}
+
+// A program may serve the page on two ports. To shut one of them down must neither end the viewers of the other nor crash
+// the program.
+func TestOneXRayOnTwoServersOutlivesTheFirst(t *testing.T) {
+	x := New(trace.New(0))
+	first, second := serve(t, x), serve(t, x)
+	gone, stays := view(t, first.URL, ""), view(t, second.URL, "")
+	gone.until(t, "event: hello")
+	stays.until(t, "event: hello")
+	require.NoError(t, first.Config.Shutdown(t.Context()))
+	require.NoError(t, first.Config.Shutdown(t.Context()), "a second shutdown is none")
+	_, err := io.ReadAll(gone.lines)
+	require.NoError(t, err)
+	x.recorder.Record(event(trace.Enqueue, "later"))
+	stays.until(t, `"name":"later"`)
+	view(t, second.URL, "").until(t, `"name":"later"`)
+	require.NoError(t, second.Config.Shutdown(t.Context()))
+	_, err = io.ReadAll(stays.lines)
+	require.NoError(t, err)
+}
+
+// A monitor that asks with HEAD whether the page is there would take up the place of a viewer, 16 times.
+func TestAHeadRequestIsNoViewer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := New(trace.New(0))
+		for _, path := range []string{"", "events", "recording", "timeline"} {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				x.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodHead, Path+path, nil))
+			}()
+			synctest.Wait()
+			select {
+			case <-done:
+			default:
+				t.Fatalf("HEAD %s has no end", path)
+			}
+			require.Zero(t, x.viewers, path)
+		}
+	})
+}
+
+// A manager without a recorder starts it like one that has one.
+func TestWithoutARecorderStartOnlyWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- New(nil).Start(ctx) }()
+		synctest.Wait()
+		require.Empty(t, ended, "it ends with ctx")
+		stop()
+		require.NoError(t, <-ended)
+	})
+}
+
+// A viewer asks for the recording over a slow line and goes to sleep. The program goes on recording, and other viewers
+// get theirs.
+func TestADownloadThatStopsBlocksNothing(t *testing.T) {
+	x := New(trace.New(16))
+	x.recorder.Record(event(trace.Enqueue, "one"))
+	for _, path := range []string{"recording", "timeline"} {
+		asleep := sleeper{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}
+		go x.ServeHTTP(asleep, httptest.NewRequest(http.MethodGet, Path+path, nil))
+		<-asleep.begun
+		for range 100 {
+			x.recorder.Record(event(trace.Enqueue, "more"))
+		}
+		require.Contains(t, answer(x, http.MethodGet, path).Body.String(), "more")
+		close(asleep.wake)
+		x.recorder.Record(event(trace.Enqueue, "one"))
+	}
+}
+
+// sleeper is a connection whose reader sleeps until wake is closed.
+type sleeper struct {
+	http.ResponseWriter
+	begun, wake chan struct{}
+}
+
+func (s sleeper) Write(p []byte) (int, error) {
+	select {
+	case <-s.begun:
+	default:
+		close(s.begun)
+	}
+	<-s.wake
+	return len(p), nil
+}
+
+// One button of the page sends a few words. A body without an end must not fill the memory.
+func TestAPressWithAHugeBodyIsRefused(t *testing.T) {
+	x := New(trace.New(0))
+	x.steps = NewSteps(x.recorder)
+	w := httptest.NewRecorder()
+	body := &counter{Reader: io.MultiReader(strings.NewReader(`{"do":"`), endless{})}
+	r := httptest.NewRequest(http.MethodPost, Path+"steps", body)
+	x.ServeHTTP(w, r)
+	require.Equal(t, http.StatusBadRequest, w.Code)
+	require.Less(t, body.n, 10_000, "it has read as much of the body as anybody sends")
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'a'
+	}
+	return len(p), nil
+}
+
+// counter counts what is read.
+type counter struct {
+	io.Reader
+	n int
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n += n
+	return n, err
+}

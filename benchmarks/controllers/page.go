@@ -36,7 +36,7 @@ and endpoints. They are.
 Garbage collection, which ours do only if somebody asks for it, is compared apart, too: by TestGarbageOnARealServerIsAsWithTheOriginal in
 benchmarks/controllers. Users make owners and dependents, adopt, disown, and delete with every policy; what is left has to be the same
 with the original: which objects there are, which wait, their owners and finalizers, and the Events about owners in other namespaces. An
-owner in another namespace counts as absent in both: the dependent is deleted. Four things differ:
+owner in another namespace counts as absent in both: the dependent is deleted. Seven things differ:
 
 - Owners that wait for each other. The original takes a dependent that was ever deleted in the foreground for a sign of a circle
   (kubernetes v1.36.3, pkg/controller/garbagecollector/garbagecollector.go, attemptToDeleteItem). Then an owner does not wait for what
@@ -44,7 +44,16 @@ owner in another namespace counts as absent in both: the dependent is deleted. F
   waits forever. Ours looks for real circles of blocking references, at every step.
 - An object without a change costs no request in ours. Before the original keeps or deletes an object, it asks the API server for it and
   for each of its owners; ours asks for what its informers do not show.
-- A kind that is not served any more is forgotten with its objects in ours, so that no owner waits for them. The original keeps them.
+- A kind that is proven gone is forgotten with its objects in ours, so that no owner waits for them. The original keeps them.
+- While a group is unknown (discovery fails, or leaves it out, be it for one answer) or a kind isn't listed and watched, owners that
+  orphan or are deleted in the foreground keep their finalizers in ours, and go by themselves afterwards. The original stops the monitors
+  that one answer leaves out (pkg/controller/garbagecollector/graph_builder.go, syncMonitors), and workers don't wait for informers
+  (garbagecollector.go, Sync). The dependents that it hasn't seen are deleted after their owner, even those that
+  ` + "`--cascade=orphan`" + ` was to keep. The price of ours: an aggregated API that's down keeps such owners, as it keeps namespaces in both.
+- The original lets an owner that orphans go when its patches are answered, and takes any 404 for the end of a dependent
+  (garbagecollector.go, orphanDependents). Ours waits until the watches show that no dependent is left.
+- After a conflict, the original compares the owners and then deletes whatever version there is (operations.go, deleteObject), so what
+  another process adopts in between is deleted. Ours deletes the version that it has read again.
 - References are removed by a merge patch with a resourceVersion in ours, so an object that changes at the same moment is read again. The
   original sends strategic merge patches to kinds that know them.
 

@@ -240,3 +240,39 @@ func TestADeploymentThatIsGoneGetsNoReplicaSet(t *testing.T) {
 		require.Equal(t, []string{"web:1: 2"}, w.sizes())
 	})
 }
+
+// A ReplicaSet with ten Pods is adopted, or a user scales one up: that's more than the surge allows.
+// A controller that adds Pods of its own would fill up the nodes.
+func TestNoReplicaSetIsScaledUpWhileTheyAskForTooManyPods(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.Watch(&appsv1.ReplicaSetList{})
+		w.orphanSet("early", "web:0", 10)
+		w.web(3)
+		require.Equal(t, []string{"web:0: 0", "web:1: 3"}, w.sizes())
+		byHand := &appsv1.ReplicaSet{}
+		byHand.Namespace, byHand.Name = "default", "early"
+		simulation.Edit(w.World, byHand, func(rs *appsv1.ReplicaSet) {
+			rs.Spec.Replicas = new(int32(7))
+		})
+		w.Settle()
+		require.Equal(t, []string{"web:0: 0", "web:1: 3"}, w.sizes())
+
+		sizes, tooMany := map[string]int32{}, 0
+		for _, change := range w.Changes() {
+			rs := change.Object.(*appsv1.ReplicaSet)
+			before, sum := sizes[rs.Name], int32(0)
+			sizes[rs.Name] = *rs.Spec.Replicas
+			for _, size := range sizes {
+				sum += size
+			}
+			if sum <= 4 {
+				continue
+			}
+			tooMany++
+			byUser := rs.Name == "early" && (*rs.Spec.Replicas == 10 || *rs.Spec.Replicas == 7)
+			require.True(t, byUser || *rs.Spec.Replicas <= before, "%s: %d -> %d of %d", rs.Name,
+				before, *rs.Spec.Replicas, sum)
+		}
+		require.NotZero(t, tooMany)
+	})
+}

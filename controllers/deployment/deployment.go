@@ -67,8 +67,9 @@ var probe = controllers.Probe{
 
 // Add adds the controller to a manager.
 //
-// Guarantees: as long as no other controller reconciles Deployments, the ReplicaSets of a
-// Deployment together never ask for more Pods than the desired number plus the surge. The
+// Guarantees: as long as no other controller reconciles Deployments, this one never makes the
+// ReplicaSets of a Deployment ask together for more Pods than the desired number plus the surge. If
+// they do because a user has scaled one, or because one was adopted, it scales none up. The
 // controller removes available Pods only while enough others are available, according to the
 // statuses of the ReplicaSets. It reads its own writes, and the API server refuses a write that was
 // decided on an outdated ReplicaSet. If another controller reconciles Deployments already, this one
@@ -243,10 +244,12 @@ func (s *deploymentSync) report(ctx context.Context, status appsv1.DeploymentSta
 	written := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.d.Namespace, Name: s.d.Name},
 	}
-	if err := s.client.Status().Patch(
-		ctx, written, statusPatch(s.d, status, s.revision),
-	); err != nil {
-		return client.IgnoreNotFound(err)
+	err := s.client.Status().Patch(ctx, written, statusPatch(s.d, status, s.revision))
+	if client.IsAbsent(err, client.ObjectKeyFromObject(s.d)) {
+		return nil
+	}
+	if err != nil {
+		return err
 	}
 	if status.TerminatingReplicas != nil {
 		s.dropsTerminating.Store(written.Status.TerminatingReplicas == nil)

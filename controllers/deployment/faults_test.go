@@ -255,3 +255,19 @@ func TestEachDeploymentHasItsOwnDoubts(t *testing.T) {
 	require.Empty(t, d.open(web))
 	require.Equal(t, []string{"api-a"}, d.open(api))
 }
+
+// A status that's never written is a rollout that never ends, for kubectl and for everybody else who waits.
+func TestAStatusThatAProxyAnswersWith404IsWrittenAllTheSame(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		d := w.web(3)
+		w.Settle()
+		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: simulation.Agent, Verb: "patch",
+			Resource: "deployments"}, Times: 1, Status: &metav1.Status{Status: metav1.StatusFailure, Code: 404,
+			Reason: metav1.StatusReasonNotFound}})
+		simulation.Edit(w.World, d, func(d *appsv1.Deployment) { d.Spec.ProgressDeadlineSeconds = new(int32(700)) })
+		time.Sleep(time.Hour)
+		w.Settle()
+		w.Read(d)
+		require.Equal(t, d.Generation, d.Status.ObservedGeneration)
+	})
+}

@@ -150,7 +150,7 @@ func (s *deploymentSync) cleanUp(ctx context.Context) error {
 		if err != nil {
 			s.unconfirmed.add(client.ObjectKeyFromObject(s.d), rs.Name)
 		}
-		if client.IgnoreNotFound(err) != nil {
+		if err != nil && !client.IsAbsent(err, client.ObjectKeyFromObject(rs)) {
 			return fmt.Errorf("deleting the old ReplicaSet %s: %w", rs.Name, err)
 		}
 	}

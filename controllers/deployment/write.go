@@ -210,7 +210,7 @@ func (r *reconciler) settle(ctx context.Context, deployment client.ObjectKey) er
 func (r *reconciler) catchUp(ctx context.Context, key client.ObjectKey) error {
 	rs := &appsv1.ReplicaSet{}
 	switch err := r.live.Get(ctx, key, rs); {
-	case apierrors.IsNotFound(err):
+	case client.IsAbsent(err, key):
 		return r.waiter.WaitForEnd(ctx, &appsv1.ReplicaSet{}, key, func(client.Object) bool {
 			return true
 		})

@@ -69,9 +69,10 @@ func Add(mgr manager.Manager, options controllers.Options) error {
 //
 // Guarantees: when Services and Pods stop changing, the Endpoints of each Service with a selector
 // become right, and the controller stops writing. If another client changes or deletes them, the
-// controller restores them. It does not touch Endpoints of a Service without a selector, except to
-// delete them after their Service. If another controller writes Endpoints already, this one does
-// not start: the manager's Start returns an error that says what to do.
+// controller restores them. As soon as the cache shows that a Service has no selector, it does not
+// touch the Service's Endpoints, except to delete them after it. If another controller writes
+// Endpoints already, this one does not start: the manager's Start returns an error that says what to
+// do.
 //
 // Caveats: the cache must have all Pods, Services and Endpoints of its namespaces. Add registers an
 // index of Services, so call it once for a manager.

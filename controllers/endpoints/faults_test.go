@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
@@ -343,5 +344,47 @@ func TestPodsThatCameAndWentUnseenAreNoticed(t *testing.T) {
 		w.server.CompactAll()
 		lift()
 		w.says("one is gone", "10.0.0.2  http=8080/TCP")
+	})
+}
+
+// Addresses of a Service that's gone send its clients to whoever has them now.
+func TestTheEndpointsOfADeletedServiceGoEvenIfAProxySaysThatTheyHave(t *testing.T) {
+	for _, verb := range []string{"get", "delete"} {
+		inWorld(t, func(t *testing.T, w *world) {
+			service := w.service()
+			w.pod(1)
+			w.start()
+			require.NotNil(t, w.endpoints())
+			w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: verb, Resource: "endpoints"},
+				Times: 1, Status: &metav1.Status{Status: metav1.StatusFailure, Code: 404, Reason: metav1.StatusReasonNotFound}})
+			require.NoError(t, w.users.Delete(t.Context(), service))
+			time.Sleep(time.Hour)
+			w.settle()
+			require.True(t, apierrors.IsNotFound(w.users.Get(t.Context(), client.ObjectKeyFromObject(service), &corev1.Endpoints{})), verb)
+		})
+	}
+}
+
+// A user takes the selector away and says by hand where the Service leads. While the cache doesn't
+// show the Service as it is, the controller may write over that; but it must not do so again as
+// soon as the cache does, or the user would fight with it for good.
+func TestEndpointsByHandStayAsSoonAsTheCacheShowsThatTheServiceHasNoSelector(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		service := w.service()
+		w.pod(1)
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "watch",
+			Resource: "services"}, DelayEvents: 5 * time.Second})
+		w.start()
+		w.did()
+		edit(w, service, func(s *corev1.Service) { s.Spec.Selector = nil })
+		byHandNow := func() {
+			edit(w, byHand(), func(e *corev1.Endpoints) { e.Subsets = byHand().Subsets })
+		}
+		byHandNow()
+		w.settle()
+		require.NotEmpty(t, w.did(), "the documentation promises too little")
+		byHandNow()
+		w.settle()
+		w.says("what the user says", "192.0.2.1  http=8080/TCP")
 	})
 }

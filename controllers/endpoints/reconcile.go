@@ -142,9 +142,12 @@ func (r *reconciler) serve(
 // API server that deletes a Service deletes its Endpoints, too, and the cache may see that first. A
 // controller that then created them again would have to delete them again.
 func (r *reconciler) isThere(ctx context.Context, service *corev1.Service) (bool, error) {
-	found := &corev1.Service{}
-	err := r.live.Get(ctx, client.ObjectKeyFromObject(service), found)
-	return err == nil && found.UID == service.UID, client.IgnoreNotFound(err)
+	found, name := &corev1.Service{}, client.ObjectKeyFromObject(service)
+	err := r.live.Get(ctx, name, found)
+	if client.IsAbsent(err, name) {
+		return false, nil
+	}
+	return err == nil && found.UID == service.UID, err
 }
 
 // failed sends an event about a write that has failed, except for a lost race against another
@@ -169,16 +172,22 @@ func (r *reconciler) failed(err error, endpoints *corev1.Endpoints, reason, verb
 // its event will come. The deletion has the version that was read: a user may be about to use the
 // object for something else.
 func (r *reconciler) remove(ctx context.Context, name client.ObjectKey) error {
-	if err := r.live.Get(ctx, name, &corev1.Service{}); err == nil || !apierrors.IsNotFound(err) {
+	if err := r.live.Get(ctx, name, &corev1.Service{}); !client.IsAbsent(err, name) {
 		return err
 	}
 	left := &corev1.Endpoints{}
-	if err := r.live.Get(ctx, name, left); err != nil || isElection(left) {
-		return client.IgnoreNotFound(err)
+	err := r.live.Get(ctx, name, left)
+	switch {
+	case client.IsAbsent(err, name):
+		return nil
+	case err != nil:
+		return fmt.Errorf("read the Endpoints of a Service that is gone: %w", err)
+	case isElection(left):
+		return nil
 	}
-	err := r.client.Delete(ctx, left,
+	err = r.client.Delete(ctx, left,
 		client.Preconditions{UID: &left.UID, ResourceVersion: &left.ResourceVersion})
-	if client.IgnoreNotFound(err) != nil {
+	if err != nil && !client.IsAbsent(err, name) {
 		return fmt.Errorf("delete the Endpoints of a Service that is gone: %w", err)
 	}
 	return nil

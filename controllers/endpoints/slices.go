@@ -73,9 +73,9 @@ func AddSlices(mgr manager.Manager, options controllers.Options) error {
 // selector list each endpoint once, and the controller stops writing. This holds even if other
 // clients change those slices, and if answers to the controller's requests get lost. It does not
 // touch slices that another program manages according to their label
-// endpointslice.kubernetes.io/managed-by, or those of a Service without a selector. If another
-// controller writes slices already, this one does not start: the manager's Start returns an error
-// that says what to do.
+// endpointslice.kubernetes.io/managed-by, or, as soon as the cache shows that a Service has no
+// selector, those of the Service. If another controller writes slices already, this one does not
+// start: the manager's Start returns an error that says what to do.
 //
 // Caveats: when a Service is deleted, the garbage collector deletes its slices; this controller
 // does not. It turns the field trafficDistribution of a Service into hints, but not the annotation

@@ -145,8 +145,10 @@ func (r *sliceReconciler) carryOut(
 	}
 	for _, slice := range p.remove {
 		conditions := client.Preconditions{UID: &slice.UID, ResourceVersion: &slice.ResourceVersion}
-		err := client.IgnoreNotFound(r.client.Delete(ctx, slice.DeepCopy(), conditions))
-		failures = append(failures, wrap(err, "delete", slice))
+		err := r.client.Delete(ctx, slice.DeepCopy(), conditions)
+		if !client.IsAbsent(err, client.ObjectKeyFromObject(slice)) {
+			failures = append(failures, wrap(err, "delete", slice))
+		}
 	}
 	r.services.rests(name, time.Now().Add(time.Duration(written)*restPerAddress))
 	return isOlder, errors.Join(failures...)
@@ -162,10 +164,12 @@ func (r *sliceReconciler) mayCreate(
 	if !ask {
 		return service.DeletionTimestamp == nil, nil
 	}
-	found := &corev1.Service{}
-	err := r.live.Get(ctx, client.ObjectKeyFromObject(service), found)
-	return err == nil && found.UID == service.UID && found.DeletionTimestamp == nil,
-		client.IgnoreNotFound(err)
+	found, name := &corev1.Service{}, client.ObjectKeyFromObject(service)
+	err := r.live.Get(ctx, name, found)
+	if client.IsAbsent(err, name) {
+		return false, nil
+	}
+	return err == nil && found.UID == service.UID && found.DeletionTimestamp == nil, err
 }
 
 // create creates a slice under the next name. If a slice of that name exists that does not belong

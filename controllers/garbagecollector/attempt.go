@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,9 +18,7 @@ import (
 func (gc *collector) Reconcile(
 	ctx context.Context, req reconcile.Request,
 ) (reconcile.Result, error) {
-	gc.mu.Lock()
-	it, isKnown := gc.graph.itemOf(types.UID(req.Name))
-	gc.mu.Unlock()
+	it, isKnown := gc.itemOf(types.UID(req.Name))
 	switch {
 	case !isKnown:
 		return reconcile.Result{}, nil
@@ -30,14 +29,27 @@ func (gc *collector) Reconcile(
 		"kind", it.kind.String(), "namespace", it.namespace, "object", it.name))
 	switch {
 	case it.orphaning:
-		return reconcile.Result{}, gc.orphanDependents(ctx, it)
+		return gc.orphanDependents(ctx, it)
 	case it.deletingDependents:
-		return reconcile.Result{}, gc.processDeletingDependents(ctx, it)
+		return gc.processDeletingDependents(ctx, it)
 	case it.beingDeleted, it.hasSolidOwners: // it may have no owner at all
 		return reconcile.Result{}, nil
 	}
-	return reconcile.Result{}, gc.attemptToDelete(ctx, it)
+	return gc.attemptToDelete(ctx, it)
 }
+
+func (gc *collector) itemOf(uid types.UID) (it item, isKnown bool) {
+	gc.mu.Lock()
+	defer gc.mu.Unlock()
+	return gc.graph.itemOf(uid)
+}
+
+// lookAgain is the time until the next attempt for a node of which the graph shows something else
+// than the API server has answered. Most often, its informer is only late, and by then the graph
+// shows nothing to do. But the answer may be that of a stale server, or the graph may be incomplete.
+const lookAgain = 5 * time.Second
+
+var again = reconcile.Result{RequeueAfter: lookAgain}
 
 // attemptVirtual asks the API server for an owner that no informer shows, once for each of the ways
 // in which dependents refer to it. An owner that is absent wakes those that mean it. One that is
@@ -60,34 +72,48 @@ func (gc *collector) attemptVirtual(ctx context.Context, it item) (reconcile.Res
 }
 
 // attemptToDelete deletes the item if all of its owners are absent, or wait for it to be gone.
-func (gc *collector) attemptToDelete(ctx context.Context, it item) error {
+func (gc *collector) attemptToDelete(ctx context.Context, it item) (reconcile.Result, error) {
 	live, err := gc.getLive(ctx, it)
-	if err != nil || live == nil || live.DeletionTimestamp != nil {
-		return err // its informer shows what has become of it
+	switch {
+	case err != nil:
+		return reconcile.Result{}, err
+	case live == nil:
+		return again, nil
+	case live.DeletionTimestamp != nil:
+		return reconcile.Result{}, nil // its informer shows what becomes of it
 	}
 	solid, waiting, err := gc.classifyReferences(ctx, live)
 	if errors.Is(err, errNamespacedOwner) {
 		log.FromContext(ctx).V(1).Info("An object without a namespace has an owner in one, " +
 			"and is left alone")
-		return nil
+		return reconcile.Result{}, nil
 	}
 	refs := live.OwnerReferences
 	switch {
 	case err != nil || len(solid) == len(refs):
-		return err
+		return reconcile.Result{}, err
 	case len(solid) > 0:
-		return gc.patch(ctx, live, "ownerReferences", solid)
-	case len(waiting) == 0 || !it.hasDependents:
+		return reconcile.Result{}, gc.patch(ctx, live, "ownerReferences", solid)
+	case len(waiting) == 0 || gc.hasNoDependents(it):
 		log.FromContext(ctx).V(1).Info("Deleting an object: its owners are gone")
-		return gc.deleteObject(ctx, live, policyOf(live))
+		return reconcile.Result{}, gc.deleteObject(ctx, live, policyOf(live))
 	}
 	// The item's own dependents go before it does.
 	if it.waitsForItself {
 		if err := gc.unblockOwners(ctx, live); err != nil {
-			return err
+			return reconcile.Result{}, err
 		}
 	}
-	return gc.deleteObject(ctx, live, metav1.DeletePropagationForeground)
+	return reconcile.Result{}, gc.deleteObject(ctx, live, metav1.DeletePropagationForeground)
+}
+
+// hasNoDependents is false if there may be some that the graph doesn't have.
+func (gc *collector) hasNoDependents(it item) bool {
+	if it.hasDependents || gc.complete() != nil {
+		return false
+	}
+	it, _ = gc.itemOf(it.uid)
+	return !it.hasDependents
 }
 
 // classifyReferences says what the owners of an object are: a solid one is there, and a waiting one
@@ -129,18 +155,23 @@ func policyOf(object metav1.Object) metav1.DeletionPropagation {
 
 // processDeletingDependents lets the item go when it has nothing left to wait for. The end of each
 // dependent wakes the item.
-func (gc *collector) processDeletingDependents(ctx context.Context, it item) error {
-	if !it.isBlocked {
-		return gc.removeFinalizer(ctx, it, metav1.FinalizerDeleteDependents)
-	}
-	if !it.waitsForItself {
-		return nil
+func (gc *collector) processDeletingDependents(
+	ctx context.Context, it item,
+) (reconcile.Result, error) {
+	switch {
+	case !it.isBlocked:
+		return gc.letGo(ctx, it, metav1.FinalizerDeleteDependents)
+	case !it.waitsForItself:
+		return reconcile.Result{}, nil
 	}
 	live, err := gc.getLive(ctx, it)
-	if err != nil || live == nil {
-		return err
+	switch {
+	case err != nil:
+		return reconcile.Result{}, err
+	case live == nil:
+		return again, nil
 	}
-	return gc.unblockOwners(ctx, live)
+	return reconcile.Result{}, gc.unblockOwners(ctx, live)
 }
 
 // unblockOwners takes an object out of a circle in which each waits for the next: its owners do not
@@ -159,8 +190,13 @@ func (gc *collector) unblockOwners(ctx context.Context, live *metav1.PartialObje
 // orphansAtOnce is how many dependents of an owner are orphaned at a time.
 const orphansAtOnce = 20
 
-// orphanDependents takes the owner out of its dependents, and lets it go.
-func (gc *collector) orphanDependents(ctx context.Context, owner item) error {
+// orphanDependents takes the owner out of its dependents. It lets the owner go when the graph shows
+// that none is left, and not as soon as each patch has been answered: the answer to a patch may be a
+// lie, and then the dependent would be deleted. The last one to lose its reference wakes the owner.
+func (gc *collector) orphanDependents(ctx context.Context, owner item) (reconcile.Result, error) {
+	if !owner.hasDependents {
+		return gc.letGo(ctx, owner, metav1.FinalizerOrphanDependents)
+	}
 	gc.mu.Lock()
 	dependents := gc.graph.dependentsOf(owner.uid)
 	gc.mu.Unlock()
@@ -176,9 +212,9 @@ func (gc *collector) orphanDependents(ctx context.Context, owner item) error {
 	}
 	running.Wait()
 	if err := errors.Join(failures...); err != nil {
-		return err
+		return reconcile.Result{}, err
 	}
-	return gc.removeFinalizer(ctx, owner, metav1.FinalizerOrphanDependents)
+	return again, nil
 }
 
 // orphan removes an object's references to an owner.
@@ -193,12 +229,29 @@ func (gc *collector) orphan(ctx context.Context, dependent item, owner types.UID
 	))
 }
 
-// removeFinalizer lets an object go.
-func (gc *collector) removeFinalizer(ctx context.Context, it item, finalizer string) error {
-	live, err := gc.getLive(ctx, it)
-	if err != nil || live == nil || !slices.Contains(live.Finalizers, finalizer) {
-		return err
+// letGo removes the finalizer of an owner that has nothing left to wait for, unless a dependent may
+// be where the graph has nothing. Kubernetes' namespace controller waits in the same way: while a
+// group doesn't answer, no namespace goes.
+func (gc *collector) letGo(
+	ctx context.Context, owner item, finalizer string,
+) (reconcile.Result, error) {
+	if err := gc.complete(); err != nil {
+		log.FromContext(ctx).V(1).Info("An owner keeps its finalizer, as not all objects are known",
+			"finalizer", finalizer, "unknown", err.Error())
+		return again, nil
 	}
-	return gc.patch(ctx, live, "finalizers", slices.DeleteFunc(slices.Clone(live.Finalizers),
-		func(other string) bool { return other == finalizer }))
+	// What complete says is true of the graph as it is now.
+	now, _ := gc.itemOf(owner.uid)
+	if now.orphaning && now.hasDependents || now.deletingDependents && now.isBlocked {
+		return again, nil
+	}
+	live, err := gc.getLive(ctx, owner)
+	switch {
+	case err != nil:
+		return reconcile.Result{}, err
+	case live == nil || !slices.Contains(live.Finalizers, finalizer):
+		return again, nil
+	}
+	return reconcile.Result{}, gc.patch(ctx, live, "finalizers", slices.DeleteFunc(
+		slices.Clone(live.Finalizers), func(other string) bool { return other == finalizer }))
 }

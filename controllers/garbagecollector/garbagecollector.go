@@ -66,15 +66,35 @@ func Add(mgr manager.Manager, options controllers.Options) error {
 //
 // Guarantees: an object that has a living owner is not deleted, however late the informers are. The
 // API server has said of each owner, in an answer or by a watch, that it is gone or wants its
-// dependents to be deleted; and it refuses the deletion if the object has got another owner since.
-// What has only absent owners is deleted in the end. If another garbage collector runs, this one
-// does not start: the manager's Start returns an error that says what to do.
+// dependents to be deleted; a 404 that's somebody else's doesn't count. The API server deletes the
+// version that was judged, and refuses if the object has got another owner since. What has only
+// absent owners is deleted in the end.
 //
-// Caveats: it collects in all namespaces, whatever the manager's cache has; it has a cache of its
-// own, so that a kind that cannot be listed delays no other controller. An owner that is deleted in
-// the foreground, or orphans, does not wait for a dependent that the informers do not show yet. An
-// object whose owner is of a kind that the API server does not know stays. It needs the right to
-// read, patch and delete everything.
+// An owner that orphans, or is deleted in the foreground, keeps its finalizer until the watches have
+// shown that no dependent is left that has a reference to it, or blocks it. It also keeps it while a
+// dependent may be where nobody looks: while discovery fails, or leaves out a group that was there,
+// or a kind isn't listed or watched. The log says which one, since when, and what answered. The
+// owner goes by itself when all is known again. A kind is forgotten only when its informer has proven
+// that it's gone; see cache.KindGoneError.
+//
+// If another garbage collector runs, this one does not start: the manager's Start returns an error
+// that says what to do.
+//
+// Caveats: one aggregated API that's down, or one kind that can't be listed because its conversion
+// webhook fails, keeps the finalizers of all such owners in the cluster. Kubernetes' garbage
+// collector lets the owners go, and their dependents of that kind are deleted when it's back. A
+// version of a group that has answered once, and has nothing that can be listed, watched and
+// deleted, holds nothing up: so metrics.k8s.io does only if it was down when the process started.
+//
+// An owner doesn't wait for a dependent that's so new that no watch has shown it, or whose kind is
+// newer than DiscoveryPeriod. A read of an owner is answered from etcd; a proxy that serves an old
+// copy of one that was replaced under its name is believed. An API server that was restored from a
+// backup may have owners that the watch has shown as gone: then it's a race whether their dependents
+// are deleted before the informers list the owners again.
+//
+// It collects in all namespaces, whatever the manager's cache has; it has a cache of its own, so
+// that a kind that cannot be listed delays no other controller. An object whose owner is of a kind
+// that the API server does not know stays. It needs the right to read, patch and delete everything.
 func (s Settings) Add(mgr manager.Manager, options controllers.Options) error {
 	asks, err := discovery.NewDiscoveryClientForConfigAndClient(
 		rest.CopyConfig(mgr.GetConfig()), mgr.GetHTTPClient())
@@ -105,6 +125,7 @@ func (s Settings) add(
 		return fmt.Errorf("the garbage collector: %w", err)
 	}
 	watching.period = cmp.Or(s.DiscoveryPeriod, watching.period)
+	gc.complete = watching.complete
 	build, err := options.Builder(mgr, probe)
 	if err != nil {
 		return fmt.Errorf("the garbage collector: %w", err)
@@ -120,8 +141,9 @@ func Run(ctx context.Context, config *rest.Config, workers int) error {
 
 // collector is the shell of the graph: it brings events to the graph, and carries out what follows.
 type collector struct {
-	client client.Client // without a cache
-	events events.EventRecorder
+	client   client.Client // without a cache
+	events   events.EventRecorder
+	complete func() error // that of the monitors
 
 	mu    sync.Mutex // guards what follows
 	graph *graph

@@ -2,6 +2,7 @@ package garbagecollector
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"testing"
 	"time"
@@ -279,6 +280,7 @@ func TestAnObjectThatChangesAllTheTimeIsDeletedAllTheSame(t *testing.T) {
 				break // it is gone
 			}
 		}
+		w.Settle()
 		require.Empty(t, w.left())
 	})
 }
@@ -352,5 +354,43 @@ func TestWhatAUserHasDeletedMeanwhileIsNotDeletedAgain(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		require.NotZero(t, w.asked("get", "configmaps"), "the collector has looked at it")
 		require.Zero(t, w.asked("delete", "configmaps"))
+	})
+}
+
+// A dependent that another process makes while its owner orphans would be deleted after the owner.
+func TestADependentThatIsMadeWhileItsOwnerIsBeingOrphanedIsOrphanedToo(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.run()
+		root := w.configMap("root")
+		w.configMap("dependent", owner(root))
+		w.Settle()
+		w.onRequests("PATCH", "dependent", func(_ *http.Request, number int) *http.Response {
+			if number == 1 {
+				w.configMap("late", owner(root))
+			}
+			return nil
+		})
+		w.delete(root, orphan)
+		require.Equal(t, []string{"configmap/dependent", "configmap/late"}, w.left())
+		require.Empty(t, w.owners("late"))
+	})
+}
+
+// In a namespace that is being deleted, all that is there goes, in whatever order the namespace
+// controller and this one get to it; nothing may be left that keeps the namespace.
+func TestANamespaceThatIsBeingDeletedIsNotKeptByOwnersThatWait(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "going"}})
+		w.run()
+		for _, policy := range policies {
+			root := w.configMapIn("going", nameIn("root", policy))
+			w.configMapIn("going", nameIn("dependent", policy), owner(root))
+			w.Settle()
+			require.NoError(t, w.Live.Delete(t.Context(), root, client.PropagationPolicy(policy)))
+		}
+		require.NoError(t, w.Live.DeleteAllOf(t.Context(), &corev1.ConfigMap{},
+			client.InNamespace("going")))
+		w.Settle()
+		require.Empty(t, w.left())
 	})
 }

@@ -48,7 +48,7 @@ type event struct {
 	// object is that of objectObserved and objectEnded.
 	object metav1.Object
 	// certain says of objectEnded that the watch has shown the end of the object. Otherwise it was
-	// missing in a list, or its kind is not served any more.
+	// missing in a list, or its kind is gone.
 	certain bool
 	owner   ownerIdentity // that of ownerIsAbsent
 }
@@ -58,7 +58,7 @@ type eventKind uint8
 const (
 	objectObserved eventKind = iota // an informer shows an object that is new or has changed
 	objectEnded                     // an informer shows an object no more
-	kindEnded                       // a kind has no informer any more
+	kindGone                        // a kind is gone, and with it all of its objects
 	ownerIsAbsent                   // the API server does not have an owner
 )
 
@@ -93,7 +93,7 @@ func (g *graph) step(e event) actions {
 		if n := g.nodes[e.object.GetUID()]; n != nil && n.isOf(e.kind) {
 			g.end(n, e.certain)
 		}
-	case kindEnded:
+	case kindGone:
 		for _, n := range g.nodes {
 			if n.isOf(e.kind) {
 				g.end(n, false)
@@ -205,9 +205,13 @@ func (g *graph) linkTo(n *node, ref metav1.OwnerReference) {
 	case owner.deletingDependents:
 		g.wake(n)
 	}
+	if owner.orphaning {
+		g.wake(owner)
+	}
 }
 
-// unlink ends an edge, and wakes an owner that was waiting for it.
+// unlink ends an edge, and wakes an owner that was waiting for it: one that orphans waits for the
+// last.
 func (g *graph) unlink(n *node, uid types.UID) {
 	owner := g.nodes[uid]
 	if owner == nil {
@@ -215,6 +219,9 @@ func (g *graph) unlink(n *node, uid types.UID) {
 	}
 	g.wakeWaiting(uid)
 	delete(owner.dependents, n)
+	if owner.orphaning && len(owner.dependents) == 0 {
+		g.wake(owner)
+	}
 	if !owner.observed && len(owner.dependents) == 0 {
 		delete(g.nodes, uid)
 	}

@@ -115,7 +115,12 @@ func (m *model) needs() map[need]bool {
 	add := func(uid types.UID, why string) { all[need{uid: uid, why: why}] = true }
 	for uid, object := range m.objects {
 		if isOrphaning(object) {
-			add(uid, "orphans its dependents")
+			for _, dependent := range m.dependents(uid) {
+				add(uid, "orphans "+string(dependent))
+			}
+			if len(m.dependents(uid)) == 0 {
+				add(uid, "has nothing to orphan")
+			}
 		}
 		if isDeletingDependents(object) && len(m.blockedBy(uid)) == 0 {
 			add(uid, "has nothing to wait for")
@@ -282,7 +287,7 @@ func (p *player) next() event {
 		maps.DeleteFunc(p.objects, func(_ types.UID, object shown) bool {
 			return object.kind == kind
 		})
-		return event{what: kindEnded, kind: kind}
+		return event{what: kindGone, kind: kind}
 	default:
 		id := identityOf(p.reference(), one(p, "a", "b", ""))
 		p.absent[id] = true

@@ -1,12 +1,11 @@
 package garbagecollector
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -19,10 +18,12 @@ import (
 	"github.com/loopwright/loopwright/informer"
 	"github.com/loopwright/loopwright/manager"
 	"github.com/loopwright/loopwright/manager/cache"
+	"github.com/loopwright/loopwright/manager/client"
 )
 
 // monitors are the source of events: a metadata informer for each resource that discovery lists and
-// that can be listed, watched and deleted. They follow discovery while they run.
+// that can be listed, watched and deleted. They follow discovery while they run, and know whether
+// the graph is complete.
 //
 // The workers begin when all informers have listed, or after syncPatience: what an informer does
 // not show is asked of the API server.
@@ -36,11 +37,13 @@ type monitors struct {
 	running sync.WaitGroup // the goroutines that Start has begun
 	found   chan struct{}  // closed by follow after the first discovery; then all has them
 
-	mu  sync.Mutex // guards what follows
-	all map[schema.GroupResource]*monitor
+	mu       sync.Mutex // guards what follows
+	all      map[schema.GroupVersionKind]*monitor
+	said     survey
+	failures error // why kinds that discovery has mentioned last have no monitor
 }
 
-// monitor watches one resource.
+// monitor watches one kind. It never changes.
 type monitor struct {
 	kind         schema.GroupVersionKind
 	informer     cache.Informer
@@ -53,7 +56,8 @@ const syncPatience = 30 * time.Second
 // discoveryPeriod is that of the original.
 const discoveryPeriod = 30 * time.Second
 
-// firstPause is the time between two questions until the first one is answered.
+// firstPause is the time between two questions until the first one is answered, and the first one
+// after that while the graph isn't complete. The next ones double.
 const firstPause = time.Second
 
 func newMonitors(
@@ -70,7 +74,7 @@ func newMonitors(
 	}
 	return &monitors{
 		gc: gc, cache: watching, asks: asks, period: discoveryPeriod, log: logger,
-		found: make(chan struct{}), all: map[schema.GroupResource]*monitor{},
+		found: make(chan struct{}), all: map[schema.GroupVersionKind]*monitor{},
 	}, nil
 }
 
@@ -115,40 +119,58 @@ func (m *monitors) WaitForSync(ctx context.Context) error {
 	}
 	patience := time.NewTimer(syncPatience)
 	defer patience.Stop()
-	for resource, one := range m.now() {
+	for kind, one := range m.now() {
 		select {
 		case <-one.registration.HasSyncedChecker().Done():
 		case <-patience.C:
-			m.log.Info("Collecting before all resources are listed", "one of them", resource)
+			m.log.Info("Collecting before all resources are listed", "one of them", kind.String())
 			return nil
 		case <-ctx.Done():
-			return fmt.Errorf("%s are not listed yet: %w", resource, context.Cause(ctx))
+			return fmt.Errorf("%s is not listed yet: %w", kind, context.Cause(ctx))
 		}
 	}
 	return nil
 }
 
-func (m *monitors) now() map[schema.GroupResource]monitor {
+// isAnswered reports whether discovery has ever answered, be it for a part of the groups.
+func (m *monitors) isAnswered() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	all := make(map[schema.GroupResource]monitor, len(m.all))
-	for resource, one := range m.all {
-		all[resource] = *one
-	}
-	return all
+	return m.said.isAnswered
 }
 
-// follow asks discovery again and again, and brings the monitors up to date.
+// isSettling reports whether the next answer of discovery is awaited: the first one, or one that
+// confirms the last.
+func (m *monitors) isSettling() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return !m.said.isAnswered || m.said.complete > 0 && m.said.complete < completeAnswers
+}
+
+func (m *monitors) now() map[schema.GroupVersionKind]*monitor {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.all)
+}
+
+// follow asks discovery again and again, and brings the monitors up to date: once a period, and more
+// often while the graph isn't complete.
 func (m *monitors) follow(ctx context.Context) {
-	pause, isFirst := firstPause, true
+	isFirst, retry := true, firstPause
 	for {
-		if err := m.update(ctx); err != nil {
-			if ctx.Err() == nil {
-				m.log.Error(err, "The garbage collector does not know all resources")
-			}
-		} else if isFirst {
+		m.update(ctx)
+		pause := m.period
+		switch {
+		case m.complete() == nil:
+			retry = firstPause
+		case m.isSettling():
+			pause = firstPause
+		default:
+			pause, retry = retry, min(2*retry, m.period)
+		}
+		if isFirst && m.isAnswered() {
 			close(m.found)
-			pause, isFirst = m.period, false
+			isFirst = false
 		}
 		timer := time.NewTimer(pause)
 		select {
@@ -157,141 +179,118 @@ func (m *monitors) follow(ctx context.Context) {
 			timer.Stop()
 			return
 		}
+		m.report()
 	}
 }
 
-// update asks discovery once. A group that it does not answer for keeps its monitors.
-func (m *monitors) update(ctx context.Context) error {
-	groups, lists, err := discovery.ServerGroupsAndResourcesWithContext(ctx, m.asks)
-	failed, isPartial := discovery.GroupDiscoveryFailedErrorGroups(err)
-	if err != nil && !isPartial {
-		return fmt.Errorf("asking discovery: %w", err)
-	}
-	if isPartial {
-		m.log.Info("Discovery does not answer for some groups, which keep their informers", "error",
-			err.Error())
-	}
-	before := m.now()
-	kept := map[schema.GroupResource]string{}
-	for resource, one := range before {
-		kept[resource] = one.kind.Version
-	}
-	wanted := watchable(groups, lists, kept)
-	for resource, one := range before {
-		_, isFailed := failed[one.kind.GroupVersion()]
-		if isFailed && wanted[resource].Empty() {
-			wanted[resource] = one.kind
+// update asks discovery once, and begins to watch what's new. It ends only the monitors of kinds
+// that are gone, and discovery's silence doesn't prove that: the kind's informer does.
+func (m *monitors) update(ctx context.Context) {
+	var said answer
+	said.groups, said.lists, said.err = discovery.ServerGroupsAndResourcesWithContext(ctx, m.asks)
+	monitored, mentioned := m.now(), kindsOf(said.lists)
+	for kind, one := range monitored {
+		if one.informer.IsStopped() || !mentioned[kind] && m.isGone(ctx, kind) {
+			m.forget(ctx, one)
+			delete(monitored, kind)
 		}
 	}
+	watched := slices.Collect(maps.Keys(monitored))
+	wanted := watchable(said.groups, said.lists, func(kind schema.GroupVersionKind) bool {
+		return monitored[kind] != nil
+	})
 	var failures []error
-	for resource, kind := range wanted {
-		one, isThere := before[resource]
-		if isThere && one.kind == kind && !one.informer.IsStopped() {
+	for _, kind := range wanted {
+		if monitored[kind] != nil {
 			continue
 		}
-		if err := m.begin(ctx, resource, kind); err != nil {
+		begun, err := m.begin(ctx, kind)
+		if err != nil {
 			failures = append(failures, err)
-			delete(before, resource) // the old one, if there is one, stays
 			continue
 		}
-		if isThere {
-			m.end(ctx, one, one.kind != kind)
-		}
-	}
-	for resource, one := range before {
-		if wanted[resource].Empty() {
-			m.mu.Lock()
-			delete(m.all, resource)
-			m.mu.Unlock()
-			m.end(ctx, one, true)
-		}
-	}
-	for _, err := range failures {
-		m.log.Error(err, "A resource is not watched; the garbage collector tries again")
-	}
-	return nil
-}
-
-// begin starts to watch a resource.
-func (m *monitors) begin(
-	ctx context.Context, resource schema.GroupResource, kind schema.GroupVersionKind,
-) error {
-	from, err := m.cache.GetInformer(ctx, metadataOf(kind), cache.BlockUntilSynced(false))
-	if err != nil {
-		return fmt.Errorf("an informer of %s: %w", resource, err)
-	}
-	one := &monitor{kind: kind, informer: from}
-	one.registration, err = from.AddEventHandler(handler{m.gc, &one.kind})
-	if err != nil {
-		return fmt.Errorf("an informer of %s: %w", resource, err)
+		monitored[kind] = begun
 	}
 	m.mu.Lock()
-	m.all[resource] = one
-	m.mu.Unlock()
-	m.log.V(1).Info("Watching a resource", "resource", resource, "kind", kind.String())
-	return nil
+	defer m.mu.Unlock()
+	m.said.take(time.Now(), said, watched)
+	m.failures = errors.Join(failures...)
+	m.all = monitored
 }
 
-// end stops a monitor, and then tells the graph, in which its objects are not shown any more. Those
-// of the kind's next monitor, in another version, are.
-func (m *monitors) end(ctx context.Context, one monitor, removes bool) {
+// isGone reports whether the informer of a kind has proven that the API server doesn't serve the
+// kind any more. The cache tells it to those who read.
+func (m *monitors) isGone(ctx context.Context, kind schema.GroupVersionKind) bool {
+	now, cancel := context.WithCancel(ctx)
+	cancel() // the question is what the cache knows now
+	var gone *cache.KindGoneError
+	err := m.cache.Get(now, client.ObjectKey{Namespace: "any", Name: "any"}, metadataOf(kind))
+	return errors.As(err, &gone)
+}
+
+// begin starts to watch a kind.
+func (m *monitors) begin(ctx context.Context, kind schema.GroupVersionKind) (*monitor, error) {
+	from, err := m.cache.GetInformer(ctx, metadataOf(kind), cache.BlockUntilSynced(false))
+	if err != nil {
+		return nil, fmt.Errorf("an informer of %s: %w", kind, err)
+	}
+	begun := &monitor{kind: kind, informer: from}
+	begun.registration, err = from.AddEventHandler(handler{m.gc, &begun.kind})
+	if err != nil {
+		return nil, fmt.Errorf("an informer of %s: %w", kind, err)
+	}
+	m.log.V(1).Info("Watching a kind", "kind", kind.String())
+	return begun, nil
+}
+
+// forget ends the monitor of a kind that is gone, or whose informer has stopped because the kind is
+// back under another path: then it was gone in between. The graph is told last, in case the
+// informer has not shown the end of all objects.
+func (m *monitors) forget(ctx context.Context, one *monitor) {
 	err := one.informer.RemoveEventHandler(one.registration)
 	if ending, ok := one.registration.(interface{ Done() <-chan struct{} }); ok && err == nil {
 		<-ending.Done()
 	}
-	if removes {
-		err = errors.Join(err, m.cache.RemoveInformer(ctx, metadataOf(one.kind)))
-		m.gc.apply(event{what: kindEnded, kind: &one.kind})
-	}
-	m.log.V(1).Info("No longer watching a kind", "kind", one.kind.String())
+	err = errors.Join(err, m.cache.RemoveInformer(ctx, metadataOf(one.kind)))
+	m.gc.apply(event{what: kindGone, kind: &one.kind})
+	m.log.V(1).Info("A kind is gone, and isn't watched any more", "kind", one.kind.String())
 	if err != nil {
 		m.log.Error(err, "An informer is not removed", "kind", one.kind.String())
 	}
 }
 
-// watchable returns the kinds of all resources that can be listed, watched and deleted. A resource
-// stays in the version that it has as long as that is served; otherwise, it gets the one that the
-// server prefers.
-func watchable(
-	groups []*metav1.APIGroup, lists []*metav1.APIResourceList,
-	kept map[schema.GroupResource]string,
-) map[schema.GroupResource]schema.GroupVersionKind {
-	preferred := map[string]string{}
-	for _, group := range groups {
-		preferred[group.Name] = group.PreferredVersion.Version
-	}
-	best := map[schema.GroupResource]schema.GroupVersionKind{}
-	for _, list := range lists {
-		in, err := schema.ParseGroupVersion(list.GroupVersion)
-		if err != nil {
-			continue // the server's mistake; there is nothing to watch
-		}
-		for _, resource := range list.APIResources {
-			id := schema.GroupResource{Group: in.Group, Resource: resource.Name}
-			if !isWatchable(id, resource.Verbs) {
-				continue
-			}
-			old, isThere := best[id]
-			isBetter := in.Version == kept[id] ||
-				in.Version == preferred[in.Group] && old.Version != kept[id]
-			if !isThere || isBetter {
-				best[id] = schema.GroupVersionKind{
-					Group:   in.Group,
-					Version: cmp.Or(resource.Version, in.Version), Kind: resource.Kind,
-				}
-			}
+// complete is nil if the graph has every object that there was a moment ago: each group is known,
+// and each informer has listed, and is watching. Otherwise, a dependent that nobody has seen may be
+// anywhere, and the error says where.
+//
+// It's about the graph as it is read afterwards, and not as it was read before.
+func (m *monitors) complete() error {
+	m.mu.Lock()
+	err := errors.Join(m.said.doubts(), m.failures)
+	for kind, one := range m.all {
+		if !one.registration.HasSynced() {
+			err = errors.Join(err, fmt.Errorf("%s is not listed yet", kind))
 		}
 	}
-	return best
+	isSettled := m.said.complete >= completeAnswers
+	m.mu.Unlock()
+	err = errors.Join(err, cache.CheckHealth(m.cache, 0))
+	if err == nil && !isSettled {
+		return errUnsettled
+	}
+	return err
 }
 
-// isWatchable is false of Events: there are many, they own nothing, and they end by themselves.
-func isWatchable(resource schema.GroupResource, verbs metav1.Verbs) bool {
-	isEvent := resource.Resource == "events" &&
-		(resource.Group == "" || resource.Group == "events.k8s.io")
-	return !isEvent && !strings.Contains(resource.Resource, "/") &&
-		slices.Contains(verbs, "list") && slices.Contains(verbs, "watch") &&
-		slices.Contains(verbs, "delete")
+// errUnsettled says that nothing is known to be wrong, but that it's too early to trust discovery.
+var errUnsettled = errors.New("discovery hasn't answered completely often enough yet")
+
+// report tells the administrator what isn't known.
+func (m *monitors) report() {
+	if err := m.complete(); err != nil && !errors.Is(err, errUnsettled) {
+		m.log.Info("The garbage collector does not know all objects, so owners that are deleted "+
+			"in the foreground, or that orphan, keep their finalizers until it does",
+			"unknown", err.Error())
+	}
 }
 
 // handler brings what an informer shows to the graph.

@@ -91,6 +91,8 @@ func (w *world) isThere(object client.Object) bool {
 	return err == nil
 }
 
+var widgetResource = schema.GroupVersionResource{Group: shop, Version: "v1", Resource: "widgets"}
+
 var widgets = fakeapi.Kind{Group: shop, Version: "v1", Kind: "Widget"}
 
 // What a new kind's objects leave behind would stay forever.
@@ -107,29 +109,58 @@ func TestAKindThatIsNewIsWatchedWithinThePeriod(t *testing.T) {
 // An owner would wait forever for dependents of a kind that is gone; and when the kind is back,
 // nobody would collect its objects.
 func TestAKindThatIsGoneIsForgottenAndOneThatIsBackIsWatched(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.Server.Register(widgets)
+		w.run()
+		for range 2 {
+			root := w.configMap("root")
+			w.widget("w", owner(root))
+			made := object(schema.GroupVersionKind{Group: shop, Version: "v1", Kind: "Widget"},
+				"default", "stuck", nil)
+			made.SetOwnerReferences([]metav1.OwnerReference{owner(root)})
+			made.SetFinalizers([]string{"example.com/slow"})
+			w.Create(made)
+			w.Settle()
+			w.delete(root, foreground)
+			require.True(t, w.isThere(root))
+
+			w.Server.Unregister(widgetResource)
+			time.Sleep(2 * discoveryPeriod)
+			require.False(t, w.isThere(root), "the kind is gone, and the owner waits for it")
+
+			w.Server.Register(widgets)
+			late := w.widget("late")
+			time.Sleep(2 * discoveryPeriod)
+			require.False(t, w.isThere(late), "nobody watches the kind")
+		}
+		// The kind's monitor was ended, and not only told that there are no objects.
+		w.Server.Unregister(widgetResource)
+		time.Sleep(2 * discoveryPeriod)
+		w.Server.ForgetRequests()
+		time.Sleep(discoveryPeriod)
+		require.Zero(t, w.asked("list", "widgets")+w.asked("watch", "widgets"))
+	})
+}
+
+// A kind's objects are all there, and only discovery doesn't mention them: an owner in the
+// foreground would go before its dependents.
+func TestAKindThatDiscoveryHidesStaysWatched(t *testing.T) {
 	inPatchyWorld(t, func(t *testing.T, w *world, asks *patchy) {
 		w.Server.Register(widgets)
 		w.run()
 		root := w.configMap("root")
-		made := w.widget("w", owner(root))
-		require.NoError(t, w.Live.Get(t.Context(), client.ObjectKeyFromObject(made), made))
-		before := made.DeepCopy()
-		made.Finalizers = []string{"example.com/slow"}
-		require.NoError(t, w.Live.Patch(t.Context(), made, client.MergeFrom(before)))
+		w.widget("w", owner(root))
 		w.Settle()
-		w.delete(root, foreground)
-		require.True(t, w.isThere(root))
-
 		asks.hides.Store(true)
-		time.Sleep(2 * discoveryPeriod)
-		require.False(t, w.isThere(root))
+		time.Sleep(time.Hour)
 		late := w.widget("late")
-		time.Sleep(2 * discoveryPeriod)
-		require.True(t, w.isThere(late), "nobody watches the kind")
-
+		w.Settle()
+		require.False(t, w.isThere(late), "nobody watches the kind")
+		w.delete(root, foreground)
+		require.True(t, w.isThere(root), "a finalizer went while a group was unknown")
 		asks.hides.Store(false)
-		time.Sleep(2 * discoveryPeriod)
-		require.False(t, w.isThere(late))
+		w.Settle()
+		require.False(t, w.isThere(root))
 	})
 }
 
@@ -235,7 +266,9 @@ func TestWhichResourcesAreWatchedAndInWhichVersion(t *testing.T) {
 			{Group: "shop", Resource: "events"}: {
 				Group: "shop", Version: "v0", Kind: "Event",
 			},
-		}, watchable(groups, lists, map[schema.GroupResource]string{boxes: kept}), kept)
+		}, watchable(groups, lists, func(kind schema.GroupVersionKind) bool {
+			return kind == schema.GroupVersionKind{Group: "shop", Version: kept, Kind: "Box"}
+		}), kept)
 	}
 }
 

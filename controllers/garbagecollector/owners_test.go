@@ -2,15 +2,12 @@ package garbagecollector
 
 import (
 	"fmt"
-	"net/http"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/loopwright/loopwright/controllers/internal/simulation"
 	"github.com/loopwright/loopwright/internal/fakeapi"
@@ -222,21 +219,5 @@ func TestADependentThatGetsALivingOwnerInTheMeantimeStays(t *testing.T) {
 			w.Settle()
 			require.Equal(t, []string{"configmap/alive", "configmap/dependent"}, w.left())
 		})
-	}
-}
-
-// A path that is not served, because a CRD is away for a moment, is answered with 404, too. All that
-// its objects own would be deleted.
-func TestOnlyAnAnswerAboutTheObjectSaysThatItIsAbsent(t *testing.T) {
-	secrets := schema.GroupResource{Resource: "secrets"}
-	require.True(t, isAbsent(apierrors.NewNotFound(secrets, "s")))
-	for _, err := range []error{
-		nil,
-		apierrors.NewGenericServerResponse(http.StatusNotFound, "get", secrets, "s",
-			"404 page not found", 0, true),
-		apierrors.NewNotFound(secrets, ""),
-		apierrors.NewForbidden(secrets, "s", nil),
-	} {
-		require.False(t, isAbsent(err), "%v", err)
 	}
 }

@@ -26,22 +26,27 @@ func metadataOf(kind schema.GroupVersionKind) *metav1.PartialObjectMetadata {
 	return object
 }
 
-// getLive asks the API server for an item. It returns nil if the item is gone.
+// getLive asks the API server for an item. It returns nil, and no error, if the API server has no
+// object with its UID: the item is gone, or the answer is older than the item.
 func (gc *collector) getLive(
 	ctx context.Context, it item,
 ) (*metav1.PartialObjectMetadata, error) {
 	live := metadataOf(it.kind)
-	err := gc.client.Get(ctx, client.ObjectKey{Namespace: it.namespace, Name: it.name}, live)
+	key := client.ObjectKey{Namespace: it.namespace, Name: it.name}
+	err := gc.client.Get(ctx, key, live)
 	switch {
-	case isAbsent(err) || err == nil && live.UID != it.uid:
+	case client.IsAbsent(err, key):
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("reading %s: %w", it, err)
+	case live.UID != it.uid:
+		return nil, nil
 	}
 	return live, nil
 }
 
-// askFor asks the API server for an owner, and tells the graph if it is absent.
+// askFor asks the API server for an owner, and tells the graph if it is absent. One that has another
+// UID is absent: the API server reads what etcd has now, and no two objects have a name at once.
 func (gc *collector) askFor(ctx context.Context, id ownerIdentity) (ownerState, error) {
 	owner := metadataOf(schema.FromAPIVersionAndKind(id.apiVersion, id.kind))
 	isNamespaced, err := gc.client.IsObjectNamespaced(owner)
@@ -53,9 +58,10 @@ func (gc *collector) askFor(ctx context.Context, id ownerIdentity) (ownerState, 
 	case id.namespace == "":
 		return ownerUnknown, errNamespacedOwner
 	}
-	err = gc.client.Get(ctx, client.ObjectKey{Namespace: id.namespace, Name: id.name}, owner)
+	key := client.ObjectKey{Namespace: id.namespace, Name: id.name}
+	err = gc.client.Get(ctx, key, owner)
 	switch {
-	case isAbsent(err) || err == nil && owner.UID != id.uid:
+	case client.IsAbsent(err, key) || err == nil && owner.UID != id.uid:
 		gc.apply(event{what: ownerIsAbsent, owner: id})
 		return ownerAbsent, nil
 	case err != nil:
@@ -66,42 +72,48 @@ func (gc *collector) askFor(ctx context.Context, id ownerIdentity) (ownerState, 
 	return ownerSolid, nil
 }
 
-// isAbsent is true if the API server knows the kind, and has no object of that name. It answers
-// 404, too, when it does not serve the path, and that says nothing about the object: its CRD may be
-// away for a moment.
-func isAbsent(err error) bool {
-	var answer apierrors.APIStatus
-	return apierrors.IsNotFound(err) && errors.As(err, &answer) &&
-		!apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) &&
-		answer.Status().Details != nil && answer.Status().Details.Name != ""
-}
+// deletesAtOnce is how often an object is read and deleted in one attempt.
+const deletesAtOnce = 5
 
 // deleteObject deletes the version that was judged: the API server refuses if the object has
-// changed since. If its owners are the same, that does not matter, and an object that changes all
-// the time has to go, too.
+// changed since. If neither its owners nor its finalizers have, the judgement still holds, and the
+// new version is deleted. So an object that changes all the time goes, too. The original checks the
+// owners, and then deletes whatever version there is.
 func (gc *collector) deleteObject(
 	ctx context.Context, object *metav1.PartialObjectMetadata, policy metav1.DeletionPropagation,
 ) error {
-	uid, version, refs := object.UID, object.ResourceVersion, object.OwnerReferences
-	err := gc.client.Delete(ctx, object, client.PropagationPolicy(policy),
-		client.Preconditions{UID: &uid, ResourceVersion: &version})
-	if apierrors.IsConflict(err) {
-		now := metadataOf(object.GroupVersionKind())
-		failed := gc.client.Get(ctx, client.ObjectKeyFromObject(object), now)
-		if failed == nil && equality.Semantic.DeepEqual(now.OwnerReferences, refs) {
-			err = gc.client.Delete(ctx, object, client.PropagationPolicy(policy),
-				client.Preconditions{UID: &uid})
+	key := client.ObjectKeyFromObject(object)
+	uid, refs, finalizers := object.UID, object.OwnerReferences, object.Finalizers
+	for try := 1; ; try++ {
+		version := object.ResourceVersion
+		err := gc.client.Delete(ctx, object, client.PropagationPolicy(policy),
+			client.Preconditions{UID: &uid, ResourceVersion: &version})
+		switch {
+		case err == nil || client.IsAbsent(err, key):
+			return nil
+		case !apierrors.IsConflict(err) || try == deletesAtOnce:
+			return fmt.Errorf("deleting %s %s: %w", object.Kind, key, err)
 		}
+		now := metadataOf(object.GroupVersionKind())
+		switch failed := gc.client.Get(ctx, key, now); {
+		case client.IsAbsent(failed, key):
+			return nil
+		case failed != nil:
+			return fmt.Errorf("reading %s %s: %w", object.Kind, key, failed)
+		case now.UID != uid:
+			return nil
+		case !equality.Semantic.DeepEqual(now.OwnerReferences, refs),
+			!equality.Semantic.DeepEqual(now.Finalizers, finalizers):
+			// It has to be judged again.
+			return fmt.Errorf("deleting %s %s: %w", object.Kind, key, err)
+		}
+		object = now
 	}
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("deleting %s %s: %w", object.Kind,
-			client.ObjectKeyFromObject(object), err)
-	}
-	return nil
 }
 
 // patch replaces one field of an object's metadata, if the object has not changed since it was
-// read. The object is then the patched one.
+// read. The object is then the patched one. It's no error if the API server says that the object is
+// gone.
 func (gc *collector) patch(
 	ctx context.Context, object *metav1.PartialObjectMetadata, field string, value any,
 ) error {
@@ -111,10 +123,10 @@ func (gc *collector) patch(
 	if err != nil {
 		return fmt.Errorf("patching %s: %w", field, err)
 	}
+	key := client.ObjectKeyFromObject(object)
 	err = gc.client.Patch(ctx, object, client.RawPatch(types.MergePatchType, data))
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("patching the %s of %s %s: %w", field, object.Kind,
-			client.ObjectKeyFromObject(object), err)
+	if err != nil && !client.IsAbsent(err, key) {
+		return fmt.Errorf("patching the %s of %s %s: %w", field, object.Kind, key, err)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/loopwright/loopwright/manager/client"
@@ -108,10 +109,12 @@ func (d *unconfirmedWrites) forget(set client.ObjectKey) {
 
 // mayHaveHappened reports whether a write that has failed may have happened all the same. With a
 // status of 4xx, except for 408, the API server has refused it; with 5xx it may have done it. Any
-// other error means that there was no answer.
+// other error means that there was no answer, and so does one that isn't the API server's: a proxy
+// may have passed the request on.
 func mayHaveHappened(err error) bool {
 	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
+	if !errors.As(err, &status) ||
+		apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
 		return true
 	}
 	code := status.Status().Code
@@ -155,9 +158,9 @@ func (r *reconciler) settle(ctx context.Context, set client.ObjectKey) error {
 
 // ask reads a Pod from the API server. It returns nil if there is none of that name.
 func (r *reconciler) ask(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
-	pod := &corev1.Pod{}
-	switch err := r.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, pod); {
-	case apierrors.IsNotFound(err):
+	pod, key := &corev1.Pod{}, client.ObjectKey{Namespace: namespace, Name: name}
+	switch err := r.live.Get(ctx, key, pod); {
+	case client.IsAbsent(err, key):
 		return nil, nil
 	case err != nil:
 		return nil, err

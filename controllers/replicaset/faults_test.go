@@ -308,3 +308,43 @@ func TestAReplicaSetThatIsGoneAdoptsNoPods(t *testing.T) {
 		require.Empty(t, w.Wrote())
 	})
 }
+
+// proxys404 is a 404 that isn't the API server's.
+func proxys404() *metav1.Status {
+	return &metav1.Status{Status: metav1.StatusFailure, Code: 404, Reason: metav1.StatusReasonNotFound,
+		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{
+			{Type: metav1.CauseTypeUnexpectedServerResponse, Message: "404 page not found"}}}}
+}
+
+// A status that's never written is a rollout that never ends: the Deployment waits for it.
+func TestAStatusThatAProxyAnswersWith404IsWrittenAllTheSame(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		rs := w.set(3)
+		w.run()
+		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "patch",
+			Resource: "replicasets"}, Times: 1, Status: proxys404()})
+		simulation.Edit(w.World, rs, func(rs *appsv1.ReplicaSet) { rs.Spec.MinReadySeconds = 7 })
+		time.Sleep(time.Hour)
+		w.Settle()
+		status := w.status(rs)
+		require.Equal(t, rs.Generation, status.ObservedGeneration)
+	})
+}
+
+// If a proxy's 404 counted as a deletion, or as a creation that didn't happen, there'd be Pods too many for good.
+func TestPodsWhoseWritesAProxyAnswersWith404AreCounted(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		for _, match := range []fakeapi.Match{createsOfPods, deletesOfPods, {UserAgent: agent, Verb: "get", Resource: "pods"}} {
+			w.Server.Inject(fakeapi.Fault{Match: match, Probability: 0.4, Seed: 35, Status: proxys404()})
+		}
+		rs := w.set(10)
+		w.run()
+		time.Sleep(2 * time.Hour)
+		require.Len(t, w.Pods(), 10)
+		require.Zero(t, w.Wrote()["delete pods"], "no Pod was too many")
+		w.scale(rs, 4)
+		time.Sleep(2 * time.Hour)
+		require.Len(t, w.Pods(), 4)
+		require.True(t, mayHaveHappened(&apierrors.StatusError{ErrStatus: *proxys404()}), "a proxy may have passed it on")
+	})
+}

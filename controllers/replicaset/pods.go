@@ -106,7 +106,7 @@ func (r *reconciler) deletePod(ctx context.Context, rs *appsv1.ReplicaSet, pod *
 		r.events.Eventf(rs, nil, corev1.EventTypeNormal, successfulDelete, "Delete",
 			"Deleted pod: %s", pod.Name)
 		return nil
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+	case client.IsAbsent(err, client.ObjectKeyFromObject(pod)), apierrors.IsConflict(err):
 		// It is gone, and the cache does not know that yet.
 		r.unconfirmed.mayHaveDeleted(set, pod.Name, pod.UID)
 		return nil

@@ -283,8 +283,12 @@ func (r *reconciler) report(
 	written := &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{Namespace: seen.rs.Namespace, Name: seen.rs.Name},
 	}
-	if err := r.client.Status().Patch(ctx, written, statusPatch(seen.rs.UID, status)); err != nil {
-		return reconcile.Result{}, client.IgnoreNotFound(err)
+	err := r.client.Status().Patch(ctx, written, statusPatch(seen.rs.UID, status))
+	if client.IsAbsent(err, client.ObjectKeyFromObject(seen.rs)) {
+		return reconcile.Result{}, nil
+	}
+	if err != nil {
+		return reconcile.Result{}, err
 	}
 	r.dropsTerminating.Store(written.Status.TerminatingReplicas == nil)
 	return again, nil

@@ -224,6 +224,24 @@ func Conflict() *metav1.Status {
 	return failure(http.StatusConflict, metav1.StatusReasonConflict, "Operation cannot be fulfilled: "+modified)
 }
 
+// NotFound is the answer if there's no such object. The server puts in the name that the request
+// has, as the real one does.
+func NotFound() *metav1.Status {
+	s := failure(http.StatusNotFound, metav1.StatusReasonNotFound, "not found: injected fault")
+	s.Details = &metav1.StatusDetails{}
+	return s
+}
+
+// named puts the name that a request is about into a NotFound that lacks one.
+func named(status *metav1.Status, r Request) metav1.Status {
+	out := *status
+	if out.Reason == metav1.StatusReasonNotFound && out.Details != nil && out.Details.Name == "" {
+		out.Details = out.Details.DeepCopy()
+		out.Details.Group, out.Details.Kind, out.Details.Name = r.Group, r.Resource, r.Name
+	}
+	return out
+}
+
 // Expired is the answer to a list or watch from a forgotten version. A watch
 // gets it as an HTTP error, which real servers send too, though rarely.
 func Expired() *metav1.Status {

@@ -42,7 +42,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 		hangUp()
 	}
 	if plan.status != nil {
-		answer{w: w, format: s.errorFormat(hr)}.error(&apierrors.StatusError{ErrStatus: *plan.status})
+		answer{w: w, format: s.errorFormat(hr)}.error(&apierrors.StatusError{ErrStatus: named(plan.status, r)})
 		return
 	}
 	if plan.loseResponse {

@@ -20,22 +20,28 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// removableKind stands between an informer and the server, and notices when the server does not
-// have the kind any more. Then it answers in the server's place: there are no objects, and nothing
-// happens to them. So the informer itself need not know about it. When the kind is back, the watch
+// removableKind stands between an informer and the server, and notices when the server doesn't have
+// the kind any more. Then it answers in the server's place: there are no objects, and nothing
+// happens to them. So the informer itself needn't know about it. When the kind is back, the watch
 // ends as one that has expired, and the informer lists.
+//
+// Until the kind is known to be gone (see removal), a 404 is an error like any other: the informer
+// keeps its objects and tries again, and the error says since when it's been stale, and why.
 type removableKind struct {
 	*informer.ListWatch[client.Object] // the informer also asks it for its identity
 	kind                               schema.GroupVersionKind
 	bookmarks                          bool
 	log                                logr.Logger
-	ask                                func(context.Context) discovery
-	move                               func() error // ends this informer, because the kind has moved
+	// ask asks discovery. With saysNothing comes an error: what answered instead.
+	ask  func(context.Context) (discovery, error)
+	move func() error // ends this informer, because the kind has moved
+	// holdsObjects reports whether the informer has objects that the end of the kind would delete.
+	holdsObjects func() bool
 
 	// Used by the reflector's goroutine only:
-	removal removal
-	was404  bool   // the last answer
-	newest  string // the newest version that is known here, for an empty list
+	removal  removal
+	first404 time.Time // since the last answer that was about the kind; zero if there was none
+	newest   string    // the newest version that is known here, for an empty list
 
 	refusal *refusal
 
@@ -60,7 +66,7 @@ func (c *objectCache) newRemovableKind(
 	return &removableKind{
 		ListWatch: from, kind: mapping.GroupVersionKind, bookmarks: bookmarks, log: c.log,
 		refusal: newRefusal(),
-		ask:     func(ctx context.Context) discovery { return c.discover(ctx, mapping) },
+		ask:     func(ctx context.Context) (discovery, error) { return c.discover(ctx, mapping) },
 		move:    func() error { return c.move(mapping) },
 	}
 }
@@ -161,23 +167,64 @@ func (w *removableKind) noteVersion(options metav1.ListOptions) {
 	}
 }
 
-// note takes in the server's answer, and returns the error for the reflector: the same one, or that
-// the answer is about another kind, which has the same path.
+// note takes in the server's answer, and returns the error for the reflector: the same one and why
+// the objects stay, or that the answer is about another kind, which has the same path.
 func (w *removableKind) note(ctx context.Context, err error) error {
-	switch {
-	case err == nil && w.was404 && w.ask(ctx) == saysMoved:
-		w.disappeared()
-		err = apierrors.NewResourceExpired("the kind was replaced by one with another scope")
-	case err == nil:
-		w.removal = removal{}
-		w.refusal.set(nil)
-	case apierrors.IsNotFound(err):
-		if w.removal = w.removal.answered404(time.Now(), w.ask(ctx)); w.removal.isGone {
-			w.disappeared()
-		}
+	is404 := apierrors.IsNotFound(err)
+	if err != nil && !is404 {
+		return err // it says nothing about the kind
 	}
-	w.was404 = apierrors.IsNotFound(err)
-	return err
+	if err == nil && w.first404.IsZero() {
+		return w.served()
+	}
+	says, instead := w.ask(ctx)
+	if err == nil && says != saysMoved {
+		return w.served()
+	}
+	now := time.Now()
+	if w.first404.IsZero() {
+		w.first404 = now
+	}
+	w.removal = w.removal.answered404(now, says, w.holdsObjects())
+	switch {
+	case !w.removal.isGone:
+		return w.stale(err, says, instead)
+	case is404:
+		w.disappeared()
+		return err
+	default:
+		w.disappeared()
+		return apierrors.NewResourceExpired("the kind was replaced by one with another scope")
+	}
+}
+
+// served notes that the server has answered for the kind.
+func (w *removableKind) served() error {
+	w.removal, w.first404 = removal{}, time.Time{}
+	w.refusal.set(nil)
+	return nil
+}
+
+// stale is the error of an informer that keeps its objects, although its path was answered with
+// 404, or by what may be another kind (err is nil then).
+func (w *removableKind) stale(err error, says discovery, instead error) error {
+	if err == nil {
+		err = errors.New("its path is answered again")
+	}
+	keeps := "so the cache keeps its objects as they were at " + w.first404.Format(time.RFC3339)
+	switch says {
+	case saysServed:
+		return fmt.Errorf("%w; discovery lists %s, %s", err, w.kind, keeps)
+	case saysNothing:
+		return fmt.Errorf("%w; discovery doesn't say that %s is gone, %s: %w", err, w.kind, keeps,
+			instead)
+	case saysMoved:
+		return fmt.Errorf("%w; discovery lists %s with another resource name or scope, but not for "+
+			"long enough, %s", err, w.kind, keeps)
+	default:
+		return fmt.Errorf("%w; discovery doesn't list %s either, but not for long enough, %s", err,
+			w.kind, keeps)
+	}
 }
 
 // disappeared makes reads fail, and lists empty.
@@ -227,9 +274,9 @@ func (w *removableKind) untilBack(
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		switch w.ask(ctx) {
+		switch says, _ := w.ask(ctx); says {
 		case saysServed:
-			w.removal = removal{}
+			w.removal, w.first404 = removal{}, time.Time{}
 			return nil
 		case saysMoved:
 			if err := w.move(); err != nil && !failed {

@@ -8,44 +8,62 @@ import (
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	clientdiscovery "k8s.io/client-go/discovery"
-	"k8s.io/client-go/rest"
+
+	served "github.com/loopwright/loopwright/manager/internal/discovery"
 )
 
-// removal is what is known about whether a kind was removed from the server.
+// removal is what's known about whether a kind was removed from the server.
 //
-// A list that is answered with 404 proves little: a proxy answers so, too, and a server that has
-// not yet learned of a new CustomResourceDefinition. To take that for the end of a kind is to
-// report the deletion of objects that are all there. So discovery is asked each time. It fails
-// rather than leave something out, and a server that is starting answers it with 503. The kind is
-// gone when goneAnswers such pairs in a row have said so, and gonePatience is over.
+// A list that's answered with 404 proves nothing: it's what a load balancer without a backend says,
+// and so does a server that hasn't learned of a new CustomResourceDefinition yet. If we took that
+// for the end of a kind, we'd report the deletion of objects that are all there. So each 404 is a
+// reason to ask discovery, and only a sound document that doesn't list the kind counts:
+//
+//	what                  threshold                     then
+//	answers in a row      3, at least 2 s apart         the kind is gone, once the time is up
+//	time, no objects      10 s                          reads fail: there's nothing to report
+//	time, with objects    75 s                          the objects are reported as deleted
+//
+// One sound answer may come from a replica of the API server that's behind. The answers are apart
+// so that they aren't all from the same moment, and 75 s are time enough for a load balancer to
+// take a replica out that isn't ready (with the usual three checks, 10 s apart, it takes 30 s). With
+// no objects, a mistake harms no one: that's the usual case, because a server deletes the objects
+// of a kind before the kind itself, and the watch reports each of them.
 type removal struct {
-	missingSince time.Time // the first 404 in a row with which discovery agreed
-	answers      int       // such 404s
-	isGone       bool
+	since, last time.Time // the first and the last answer that counts
+	answers     int
+	isGone      bool
 }
 
 const (
-	gonePatience = 3 * time.Second
-	goneAnswers  = 3
+	goneAnswers         = 3
+	goneApart           = 2 * time.Second
+	gonePatience        = 10 * time.Second
+	goneWithObjects     = 75 * time.Second
+	discoveryAnswersFor = 30 * time.Second // how long a question may take
 )
 
 // answered404 is for a 404, and what discovery says about it.
-func (r removal) answered404(now time.Time, says discovery) removal {
-	switch says {
-	case saysServed:
+func (r removal) answered404(now time.Time, says discovery, holdsObjects bool) removal {
+	switch {
+	case says == saysServed:
 		return removal{}
-	case saysNothing:
-		return r // the server is in trouble: neither is a proof
+	case says == saysNothing:
+		return r
+	case r.answers > 0 && now.Sub(r.last) < goneApart:
+		return r
+	case r.answers == 0:
+		r.since = now
 	}
-	if r.answers == 0 {
-		r.missingSince = now
-	}
+	r.last = now
 	r.answers++
-	r.isGone = r.answers >= goneAnswers && now.Sub(r.missingSince) >= gonePatience
+	patience := gonePatience
+	if holdsObjects {
+		patience = goneWithObjects
+	}
+	r.isGone = r.answers >= goneAnswers && now.Sub(r.since) >= patience
 	return r
 }
 
@@ -53,7 +71,7 @@ func (r removal) answered404(now time.Time, says discovery) removal {
 type discovery int
 
 const (
-	saysNothing discovery = iota // it does not answer
+	saysNothing discovery = iota // no answer, or one that is no discovery document
 	saysServed
 	saysMissing
 	// saysMoved: the server has the kind under another resource name, or with another scope. Under
@@ -64,6 +82,9 @@ const (
 // KindGoneError is the answer to a read of a kind that the server served once and serves no more.
 // It is a meta.IsNoMatchError and no NotFound error: that an object is not there is not what it
 // says.
+//
+// A 404 alone never leads to it: see removal for what does. Until then, reads are answered with what
+// there was, and CheckHealth says since when that is old, and what has answered.
 //
 // The informer of such a kind sends no more lists and watches. Its handlers are told the end of
 // what was left, and stay. It looks for the kind every five seconds, and goes on where it is served
@@ -88,34 +109,37 @@ func (e *KindGoneError) Unwrap() error {
 		SearchedVersions: []string{e.GVK.Version}}
 }
 
-// discover asks the server whether it serves a kind. It says neither yes nor no if the question
-// fails.
-func (c *objectCache) discover(ctx context.Context, mapping *meta.RESTMapping) discovery {
-	asker, err := clientdiscovery.NewDiscoveryClientForConfigAndClient(rest.CopyConfig(c.config),
-		c.options.HTTPClient)
+// discover asks the server whether it serves a kind. It says neither yes nor no without a discovery
+// document that says so; the error is then what has answered.
+func (c *objectCache) discover(
+	ctx context.Context, mapping *meta.RESTMapping,
+) (discovery, error) {
+	server, err := served.New(c.config, c.options.HTTPClient)
 	if err != nil {
-		return saysNothing
+		return saysNothing, err
 	}
-	found, err := asker.ServerResourcesForGroupVersionWithContext(ctx,
-		mapping.GroupVersionKind.GroupVersion().String())
+	ctx, cancel := context.WithTimeout(ctx, discoveryAnswersFor)
+	defer cancel()
+	found, err := server.Resources(ctx, mapping.GroupVersionKind.GroupVersion())
 	switch {
-	case apierrors.IsNotFound(err):
-		return saysMissing
 	case err != nil:
-		return saysNothing
+		return saysNothing, err
+	case found == nil:
+		return saysMissing, nil
 	}
 	says := saysMissing
-	for _, served := range found.APIResources {
+	for _, resource := range found.APIResources {
 		switch {
 		// another one, or a subresource
-		case served.Kind != mapping.GroupVersionKind.Kind || strings.Contains(served.Name, "/"):
-		case served.Name == mapping.Resource.Resource && served.Namespaced == isNamespaced(mapping):
-			return saysServed
+		case resource.Kind != mapping.GroupVersionKind.Kind || strings.Contains(resource.Name, "/"):
+		case resource.Name == mapping.Resource.Resource &&
+			resource.Namespaced == isNamespaced(mapping):
+			return saysServed, nil
 		default:
 			says = saysMoved
 		}
 	}
-	return says
+	return says, nil
 }
 
 // move removes the informers of a kind that is back under another resource name, or with another

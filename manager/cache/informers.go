@@ -121,18 +121,20 @@ func (c *objectCache) newInformer(
 		k.informer = informer.NewInformer[client.Object](k.from, options)
 	}
 	k.store = k.informer.Store()
+	k.from.holdsObjects = func() bool { return k.store.Len() > 0 }
 	return k, nil
 }
 
-// logOnce returns a function that logs the errors of one informer, each when it is another than
-// the last.
+// logOnce returns a function that logs the errors of one informer, each when it's another than the
+// last two: an informer that can't read tries a watch and a list in turn.
 func logOnce(log logr.Logger, resource, where string) func(error) {
-	last := ""
+	last, lastButOne := "", ""
 	return func(err error) {
-		if errors.Is(err, errKindIsBack) || err.Error() == last {
+		text := err.Error()
+		if errors.Is(err, errKindIsBack) || text == last || text == lastButOne {
 			return
 		}
-		last = err.Error()
+		last, lastButOne = text, last
 		if isPreparing(err) {
 			log.Info("The API server is still preparing a kind, and its informer tries again",
 				"resource", resource, "where", where)

@@ -185,3 +185,75 @@ func TestAHandlerOfSeveralNamespacesHasOneChannelForItsEnd(t *testing.T) {
 		<-ends.Done()
 	})
 }
+
+// Whoever removes a handler gives up what it works with. The call that comes after that works with nothing.
+func TestAHandlerOfSeveralNamespacesThatIsRemovedDuringACallIsNotCalledAgain(t *testing.T) {
+	for _, way := range []string{"by itself", "by another goroutine", "with its informer"} {
+		inWorld(t, inNamespaces("shop", "bank"), func(t *testing.T, w *world) {
+			w.namespaces("shop", "bank")
+			w.configMaps("shop", "a")
+			w.configMaps("bank", "a")
+			w.begin()
+			defer w.end()
+			from, err := w.GetInformer(t.Context(), &corev1.ConfigMap{})
+			require.NoError(t, err)
+			var calls atomic.Int32
+			added := make(chan informer.ResourceEventHandlerRegistration, 1)
+			remove := func() {
+				if way == "with its informer" {
+					_ = w.RemoveInformer(t.Context(), &corev1.ConfigMap{})
+					return
+				}
+				_ = from.RemoveEventHandler(<-added)
+			}
+			handle, err := from.AddEventHandler(informer.ResourceEventHandlerFuncs{AddFunc: func(any) {
+				calls.Add(1)
+				time.Sleep(time.Second) // the other namespace's call waits meanwhile
+				if way == "by itself" {
+					remove()
+				}
+			}})
+			require.NoError(t, err)
+			added <- handle
+			synctest.Wait()
+			if way != "by itself" {
+				remove()
+			}
+			time.Sleep(time.Minute)
+			w.configMaps("shop", "b")
+			w.configMaps("bank", "b")
+			time.Sleep(time.Minute)
+			require.EqualValues(t, 1, calls.Load(), way)
+		})
+	}
+}
+
+// A program that's told to be ready reads 99 of 2,000 objects, and takes the others for deleted.
+func TestACacheIsNotHealthyBeforeTheListsOfAllNamespacesAreInTheStore(t *testing.T) {
+	options := inNamespaces("shop", "bank")
+	options.DefaultTransform = func(object any) (any, error) {
+		if object.(client.Object).GetNamespace() == "shop" {
+			time.Sleep(time.Second) // on the way to the store
+		}
+		return object, nil
+	}
+	for _, streams := range []bool{true, false} {
+		options.DefaultEnableWatchBookmarks = &streams
+		inWorld(t, options, func(t *testing.T, w *world) {
+			w.namespaces("shop", "bank")
+			w.configMaps("shop", "a", "b", "c", "d", "e")
+			w.configMaps("bank", "a")
+			from, err := w.GetInformer(t.Context(), &corev1.ConfigMap{}, cache.BlockUntilSynced(false))
+			require.NoError(t, err)
+			w.begin()
+			defer w.end()
+			for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(100 * time.Millisecond) {
+				if cache.CheckHealth(w.Cache, time.Minute) == nil {
+					require.True(t, from.HasSynced())
+					require.Len(t, w.listed(), 6)
+				}
+			}
+			require.NoError(t, cache.CheckHealth(w.Cache, time.Minute))
+		})
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/loopwright/loopwright/informer"
@@ -62,6 +63,7 @@ func (h *publicInformer) close() {
 
 func (h *publicInformer) removeLocked(r *publicRegistration) {
 	delete(h.added, r)
+	r.removed.Store(true)
 	for i, one := range r.registrations {
 		_ = h.informers[i].RemoveEventHandler(one) // no error: the informer made it
 	}
@@ -93,18 +95,19 @@ func (h *publicInformer) AddEventHandlerWithOptions(
 	handler informer.ResourceEventHandler,
 	options informer.HandlerOptions,
 ) (informer.ResourceEventHandlerRegistration, error) {
+	var removed atomic.Bool
 	if handler != nil && h.of.isConverted() {
 		handler = metadataHandler{handler, h.of}
 	}
 	if handler != nil && len(h.informers) > 1 {
-		handler = oneAtATime{make(chan struct{}, 1), handler}
+		handler = oneAtATime{make(chan struct{}, 1), &removed, handler}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if isClosed(h.removed) {
 		return nil, fmt.Errorf("adding a handler for %s: %w", h.of.objectKind, errInformerRemoved)
 	}
-	r := &publicRegistration{of: h}
+	r := &publicRegistration{of: h, removed: &removed}
 	for _, in := range h.informers {
 		added, err := in.AddEventHandlerWithOptions(handler, options)
 		if err != nil {
@@ -208,6 +211,7 @@ func (h *publicInformer) WaitForSync(ctx context.Context) error {
 type publicRegistration struct {
 	of            *publicInformer
 	registrations []*registration
+	removed       *atomic.Bool // then a call that has waited for its turn isn't made any more
 
 	synced, done func() <-chan struct{}
 }
@@ -274,23 +278,25 @@ type oneAtATime struct {
 	// turn holds a token during a call. It is a channel and no mutex, because a call may take long,
 	// and under a simulated clock time passes only while everybody waits for channels or for time.
 	turn    chan struct{}
+	removed *atomic.Bool
 	handler informer.ResourceEventHandler
 }
 
-func (o oneAtATime) OnAdd(object any, initial bool) {
+// inTurn makes a call, unless the handler was removed: by an earlier call, perhaps.
+func (o oneAtATime) inTurn(call func()) {
 	o.turn <- struct{}{}
 	defer func() { <-o.turn }()
-	o.handler.OnAdd(object, initial)
+	if !o.removed.Load() {
+		call()
+	}
+}
+
+func (o oneAtATime) OnAdd(object any, initial bool) {
+	o.inTurn(func() { o.handler.OnAdd(object, initial) })
 }
 
 func (o oneAtATime) OnUpdate(old, object any) {
-	o.turn <- struct{}{}
-	defer func() { <-o.turn }()
-	o.handler.OnUpdate(old, object)
+	o.inTurn(func() { o.handler.OnUpdate(old, object) })
 }
 
-func (o oneAtATime) OnDelete(object any) {
-	o.turn <- struct{}{}
-	defer func() { <-o.turn }()
-	o.handler.OnDelete(object)
-}
+func (o oneAtATime) OnDelete(object any) { o.inTurn(func() { o.handler.OnDelete(object) }) }

@@ -238,7 +238,11 @@ func (c *objectCache) CheckHealth(patience time.Duration) error {
 	}
 	var failures []error
 	for _, k := range c.sortedInformers() {
-		if err := k.informer.Health().Ready(time.Now(), patience); err != nil {
+		err := k.informer.Health().Ready(time.Now(), patience)
+		if err == nil && !isClosed(k.informer.Synced()) {
+			err = errors.New("its first list is not in the store yet")
+		}
+		if err != nil {
 			failures = append(failures, fmt.Errorf("%s: %w", k, withoutNotFound(err)))
 		}
 	}

@@ -86,8 +86,8 @@ func (cw *CertWatcher) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, e
 }
 
 // RegisterCallback calls a function with the current pair, and then with each new one. There is one
-// callback: each call of RegisterCallback replaces the last. The next read waits until the callback
-// returns.
+// callback: each call of RegisterCallback replaces the last. Start waits until it returns before it
+// reads again. If you call ReadCertificate yourself, the callback may be called by both at a time.
 func (cw *CertWatcher) RegisterCallback(callback func(tls.Certificate)) {
 	cw.mu.Lock()
 	cw.callback = callback
@@ -192,6 +192,8 @@ func (cw *CertWatcher) reload() (changed bool, err error) {
 	return true, nil
 }
 
+var beginsBlock = []byte("-----BEGIN")
+
 // readPEM refuses a file that ends in the middle of a block. crypto/tls would accept the blocks
 // before it, and serve a chain that clients do not trust.
 func readPEM(path string) ([]byte, error) {
@@ -203,7 +205,9 @@ func readPEM(path string) ([]byte, error) {
 	for block != nil {
 		block, rest = pem.Decode(rest)
 	}
-	if bytes.Contains(rest, []byte("-----BEGIN")) {
+	// The file may even end within the line that begins a block.
+	last := rest[bytes.LastIndexByte(rest, '\n')+1:]
+	if bytes.Contains(rest, beginsBlock) || len(last) > 0 && bytes.HasPrefix(beginsBlock, last) {
 		return nil, fmt.Errorf(
 			"%s ends in the middle of a PEM block: it is being written, or damaged", path)
 	}

@@ -2,8 +2,10 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -211,7 +213,27 @@ func (c *liveClient) delete(ctx context.Context, obj Object, options *DeleteOpti
 	if err != nil {
 		return answer{err: err}
 	}
-	return answer{Result: r.toObject(r.Delete()).Body(options.AsDeleteOptions()).Do(ctx)}
+	return deleted(r.toObject(r.Delete()).Body(options.AsDeleteOptions()).Do(ctx))
+}
+
+// deleted makes sure that the answer to a delete is an API server's. client-go reads no body here,
+// so a login page with the code 200 would be a deletion. An API server sends a Status, or what it
+// has deleted, and both have a kind.
+func deleted(sent rest.Result) answer {
+	var code int
+	var mediaType string
+	body, err := sent.StatusCode(&code).ContentType(&mediaType).Raw()
+	if err != nil {
+		return answer{Result: sent}
+	}
+	var is metav1.TypeMeta
+	isProtobuf := strings.HasPrefix(mediaType, runtime.ContentTypeProtobuf)
+	if !isProtobuf && (json.Unmarshal(body, &is) != nil || is.Kind == "") {
+		line, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n")
+		return answer{err: fmt.Errorf("whether it was deleted is not known: the answer is %d, %s, %q, "+
+			"and not an API server's", code, mediaType, line[:min(len(line), 120)])}
+	}
+	return answer{Result: sent}
 }
 
 // answer is that of the server, or why it was not asked.
@@ -241,13 +263,14 @@ func (c *liveClient) DeleteAllOf(ctx context.Context, obj Object, opts ...Delete
 	r.namespace = options.Namespace
 	request := r.to(r.Delete()).VersionedParams(options.AsListOptions(), queryCodec{})
 	if r.encoding != metadataObject {
-		return request.Body(options.AsDeleteOptions()).Do(ctx).Error()
+		return deleted(request.Body(options.AsDeleteOptions()).Do(ctx)).Error()
 	}
 	body, err := plainJSON(options.AsDeleteOptions())
 	if err != nil {
 		return err
 	}
-	return request.SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx).Error()
+	return deleted(request.SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).
+		Do(ctx)).Error()
 }
 
 var _ Client = &liveClient{}

@@ -28,6 +28,7 @@ package configfile
 import (
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
@@ -115,7 +116,7 @@ func (c *Config) with(name string, content []byte) (Config, error) {
 		return Config{}, fmt.Errorf("%s: the file is no YAML, or empty: %w; it begins with "+
 			"apiVersion: %s and kind: %s", name, err, APIVersion, Kind)
 	}
-	if err := decoder.Decode(&yaml.Node{}); err == nil {
+	if err := decoder.Decode(&yaml.Node{}); err != io.EOF { // another one may be broken, too
 		return Config{}, fmt.Errorf("%s: the file has several documents, and may have one", name)
 	}
 	d := &decoding{name: name}

@@ -61,7 +61,11 @@ func (d *decoding) pairs(n *yaml.Node, path string, each func(path string, key, 
 	}
 	seen := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := n.Content[i], meant(n.Content[i+1])
+		key, value := meant(n.Content[i]), meant(n.Content[i+1])
+		if key.Kind != yaml.ScalarNode || key.Value == "" {
+			d.wrong(key, path, "want a name before the colon, have %s", shown(key))
+			continue
+		}
 		at := key.Value
 		if path != "" {
 			at = path + "." + key.Value

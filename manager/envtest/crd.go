@@ -118,7 +118,8 @@ func UninstallCRDs(config *rest.Config, options CRDInstallOptions) error {
 	ctx, cancel := context.WithTimeout(context.Background(), requestLimit)
 	defer cancel()
 	for _, crd := range options.CRDs {
-		if err := c.Delete(ctx, crd); err != nil && !apierrors.IsNotFound(err) {
+		err := c.Delete(ctx, crd)
+		if err != nil && !client.IsAbsent(err, client.ObjectKeyFromObject(crd)) {
 			return fmt.Errorf("removing the CRD %s: %w", crd.Name, err)
 		}
 	}
@@ -285,7 +286,8 @@ func awaitEnd(ctx context.Context, c client.Client, dying client.Object) error {
 		now := dying.DeepCopyObject().(client.Object)
 		err := c.Get(ctx, client.ObjectKeyFromObject(dying), now)
 		switch {
-		case apierrors.IsNotFound(err) || err == nil && now.GetUID() != uid:
+		case client.IsAbsent(err, client.ObjectKeyFromObject(dying)),
+			err == nil && now.GetUID() != uid:
 			return nil
 		case err != nil:
 			return err

@@ -49,7 +49,9 @@ func (h CheckHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // the paths of the single checks. With ?verbose there is always a list. ?exclude=NAME leaves a
 // check out, and may be given several times.
 //
-// Caveats: Checks must not change while requests are served.
+// Caveats: Checks must not change while requests are served. They run one after the other, so a
+// slow one delays the answer. If one panics, net/http closes the connection without an answer,
+// which counts as a failed probe.
 type Handler struct {
 	Checks map[string]Checker
 }

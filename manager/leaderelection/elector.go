@@ -15,12 +15,13 @@
 // # Guarantees
 //
 // Two electors of one lock never run OnStartedLeading at the same time, even if requests or answers
-// are lost, late or repeated; with LeaderElectionConfig.WaitForMissing, even if the Lease is
-// deleted. This needs three things. The work ends within StopTimeout when its context does. The
-// clocks run at about the same speed: the fastest is faster than the slowest by less than the
-// factor LeaseDuration/RenewDeadline, 1.5 by default, minus what the work needs to stop; they need
-// not show the same time. And all replicas use this package, or another one that keeps the same
-// rules: see the chapter for where client-go does not.
+// are lost, late or repeated, or a proxy answers in place of the API server; with
+// LeaderElectionConfig.WaitForMissing, even if the Lease is deleted. This needs three things. The
+// work ends within StopTimeout when its context does. The clocks run at about the same speed: the
+// fastest is faster than the slowest by less than the factor LeaseDuration/RenewDeadline, 1.5 by
+// default, minus what the work needs to stop; they need not show the same time. And all replicas
+// use this package, or another one that keeps the same rules: see the chapter for where client-go
+// does not.
 //
 // # Caveats
 //
@@ -29,7 +30,11 @@
 //
 // A missing lock may have been deleted a moment ago, and its holder may still work. The replica
 // that creates it leads at once, as in client-go, unless LeaderElectionConfig.WaitForMissing is
-// set.
+// set. With it, a replica that has never seen the Lease takes its own LeaseDuration for that of the
+// holder. If a rollout makes it shorter, and the Lease is deleted meanwhile, that's too short.
+//
+// After a restore from a backup, the Lease may say that nobody has it while its last holder works.
+// A replica that has seen that holder waits for it; one that was started later leads at once.
 package leaderelection
 
 import (
@@ -85,8 +90,8 @@ type LeaderElectionConfig struct {
 
 	// WaitForMissing is for a lock that may be deleted. Its holder has RetryPeriod to create it
 	// again, and another replica that creates it waits for LeaseDuration before it leads, because
-	// the old holder may not have noticed. So the first start takes longer. client-go creates a
-	// missing lock, and leads at once.
+	// the old holder may not have noticed. It waits for the old holder's, if it has seen it and it's
+	// longer. So the first start takes longer. client-go creates a missing lock, and leads at once.
 	WaitForMissing bool
 
 	// Recorder is the flight recorder; nil is off.

@@ -130,6 +130,23 @@ func TestAWorkThatReturnsGoesOnLeading(t *testing.T) {
 	})
 }
 
+// The next leader would wait for the whole lease. It's a proxy that says that there is no lock, while the answer to
+// our release is lost.
+func TestAProxys404IsNoLockThatNeedsNoRelease(t *testing.T) {
+	inBubble(t, func(s *stand) {
+		a := s.join("a", withRelease)
+		<-a.started
+		s.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "leases", Verb: "update"}, Times: 1,
+			Status: fakeapi.Unavailable()})
+		s.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "leases", Verb: "get"}, Times: 1,
+			Status: &metav1.Status{Status: metav1.StatusFailure, Code: 404, Reason: metav1.StatusReasonNotFound,
+				Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{
+					{Type: metav1.CauseTypeUnexpectedServerResponse, Message: "404 page not found"}}}}})
+		s.end(a)
+		require.Empty(t, *s.lease().HolderIdentity)
+	})
+}
+
 // A lock must not be held by a replica that is gone. This one is stopped while its answer is on the
 // way.
 func TestAStopWhileTheLockIsTakenReleasesIt(t *testing.T) {

@@ -24,7 +24,7 @@ func (r *run) record(before election) {
 	switch {
 	case before.phase == following && after.phase == claiming:
 		r.say("claimed", fmt.Sprintf("it was missing, so whoever held it before gets %s to stop",
-			after.lease))
+			after.grace))
 	case before.phase == claiming && after.phase == following:
 		r.say("lost", "the claim was not kept")
 	case before.phase == claiming && after.phase == leading:
@@ -120,8 +120,8 @@ func (r *run) event(e trace.Event) trace.Event {
 // notice.
 //
 // Caveats: the count is kept in the Lease. If the Lease is deleted while no replica runs that has
-// seen it, the count starts over, and stores refuse the new leader until an operator removes their
-// token. This is safe, but needs manual work.
+// seen it, the count starts over, and after a restore from a backup it goes back. Stores refuse the
+// new leader then, until an operator removes their token. This is safe, but needs manual work.
 type Fence struct {
 	Identity    string
 	Transitions int
@@ -139,8 +139,8 @@ func (e *FencedError) Error() string {
 }
 
 // Check returns a FencedError if the token is older than the newest one that a store has seen.
-// Every token passes if the store has seen none, which is the zero value. Two leaders with the same
-// count are possible only if the Lease is edited from outside; then the first one wins.
+// Every token passes if the store has seen none, which is the zero value. Two leaders can have the
+// same count if the Lease was deleted, edited or restored from a backup; then the first one wins.
 func (f Fence) Check(newest Fence) error {
 	if newest == (Fence{}) || f == newest || f.Transitions > newest.Transitions {
 		return nil

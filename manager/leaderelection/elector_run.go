@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/loopwright/loopwright/manager/leaderelection/resourcelock"
 )
@@ -255,7 +256,7 @@ func (r *run) hear(a answer) {
 		r.become(r.e.saw(*a.record, string(a.raw), now))
 	case a.err == nil:
 		r.become(r.e.wrote(now))
-	case a.to.do == read && apierrors.IsNotFound(a.err):
+	case a.to.do == read && isMissing(a.err):
 		r.become(r.e.sawNothing(now))
 	default:
 		if r.e.phase != ended && !errors.Is(a.err, context.Canceled) {
@@ -263,6 +264,16 @@ func (r *run) hear(a answer) {
 		}
 		r.become(r.e.failed(now, r.config.Jitter()))
 	}
+}
+
+// isMissing reports whether the API server says that there is no lock. A proxy's 404 is a failed
+// request: a leader that believed it while it releases the lock would leave it unreleased.
+//
+// client.IsAbsent also compares the name. Here the lock may be of a user's own type, whose errors
+// need not have one; a lock that's created because of another's absence is refused by the server.
+func isMissing(err error) bool {
+	return apierrors.IsNotFound(err) &&
+		!apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
 // work is a running call of OnStartedLeading.

@@ -52,6 +52,9 @@ type election struct {
 	record   resourcelock.LeaderElectionRecord // as last seen or written, even if it is missing now
 	raw      string                            // the record's bytes, if it was read
 	since    time.Time                         // when this replica first saw the lock in this state
+	// doubted means that the record is of an earlier term than the one we saw before: the API server
+	// was restored from a backup, and the holder of the later term may still work.
+	doubted bool
 	// current means that a write may build on what we know: we have just read the lock, or the last
 	// write was ours.
 	current bool
@@ -63,6 +66,7 @@ type election struct {
 	sent   time.Time                         // when the last write was sent
 	mine   resourcelock.LeaderElectionRecord // what it wrote
 	made   bool                              // it was a create
+	grace  time.Duration                     // patience with the holder before that write
 	read   bool                              // in this round, so a failure ends the round
 
 	tryAt time.Time // send no request before
@@ -176,7 +180,8 @@ func (e election) next(now time.Time) step {
 
 // taken returns true if another replica has the lock, and may work.
 func (e election) taken(now time.Time) bool {
-	return e.record.HolderIdentity != "" && !e.ours() && now.Before(e.since.Add(e.patience()))
+	held := e.record.HolderIdentity != "" || e.doubted
+	return held && !e.ours() && now.Before(e.since.Add(e.patience()))
 }
 
 // patience is how long we wait for the holder: the longer of its own lease duration, which it
@@ -191,6 +196,7 @@ func (e election) sends(s step, now time.Time) election {
 	e.asking, e.asked = true, s.do
 	if s.do == create || s.do == update {
 		e.sent, e.mine, e.made, e.why = now, s.record, s.do == create, s.why
+		e.grace = e.patience()
 	}
 	return e
 }
@@ -201,6 +207,7 @@ func (e election) saw(
 ) election {
 	if e.observed != present || raw != e.raw || !same(record, e.record) {
 		e.since = now
+		e.doubted = record.LeaderTransitions < e.record.LeaderTransitions
 	}
 	e.asking, e.read = false, true
 	e.observed, e.record, e.raw, e.current = present, record, raw, true
@@ -243,7 +250,7 @@ func (e election) took(now time.Time) election {
 	if e.made && e.phase != leading && e.waitForMissing {
 		// The previous holder sent its last renewal before the lock was deleted, so before this
 		// moment.
-		e.leadFrom = now.Add(e.lease)
+		e.leadFrom = now.Add(e.grace)
 	}
 	late := !now.Before(e.sent.Add(e.renew))
 	if late || e.phase == ended || e.holds() && !now.Before(e.deadline()) {

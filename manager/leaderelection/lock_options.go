@@ -114,5 +114,10 @@ func podNamespace(file string) (string, error) {
 		return "", fmt.Errorf("leader election: finding the Pod's namespace: %w; or set "+
 			"LeaderElectionNamespace", err)
 	}
-	return strings.TrimSpace(string(content)), nil
+	namespace := strings.TrimSpace(string(content))
+	if namespace == "" {
+		return "", fmt.Errorf("leader election: finding the Pod's namespace: %s is empty; set "+
+			"LeaderElectionNamespace", file)
+	}
+	return namespace, nil
 }

@@ -79,3 +79,10 @@ func TestAnObjectReconcilerOfAnInterfaceIsAMistake(t *testing.T) {
 	require.ErrorContains(t, err, "client.Object is none")
 	require.ErrorIs(t, err, reconcile.TerminalError(nil), "to try again cannot help")
 }
+
+// The request would be forgotten, and with it whatever the object needs.
+func TestAnObjectThatAProxyCallsAbsentIsTriedAgain(t *testing.T) {
+	text := apierrors.NewGenericServerResponse(404, "get", schema.GroupResource{}, "web", "404 page not found", 0, true)
+	_, err := reconcile.AsReconciler(reader{err: text}, objectFunc[*corev1.ConfigMap](nil)).Reconcile(t.Context(), request)
+	require.ErrorIs(t, err, text)
+}

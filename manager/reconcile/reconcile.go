@@ -150,12 +150,25 @@ func (w *waitError) Error() string { return "waiting for " + w.ref.String() }
 // WaitsFor returns the object that an error of WaitFor names. The error may be wrapped. If it was
 // joined with others, it does not count: one of them may be a failure that wants a retry.
 func WaitsFor(err error) (ref ObjectRef, waits bool) {
-	for ; err != nil; err = errors.Unwrap(err) { // which returns nil for several
+	for ; err != nil; err = theOneIn(err) {
 		if wait, ok := err.(*waitError); ok {
 			return wait.ref, true
 		}
 	}
 	return ObjectRef{}, false
+}
+
+// theOneIn returns the error that an error wraps, and nil if it wraps several.
+// errors.Join(err, nil) wraps one.
+func theOneIn(err error) error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return errors.Unwrap(err)
+	}
+	if all := joined.Unwrap(); len(all) == 1 {
+		return all[0]
+	}
+	return nil
 }
 
 // Waker is what a source or a handler finds behind the queue that it is given by a controller.
@@ -176,8 +189,9 @@ type ObjectReconciler[object client.Object] interface {
 }
 
 // AsReconciler makes a Reconciler, which reads the object and passes it on. If the object is not
-// there, there is nothing to do, and rec is not called. The object is a copy, which rec may change,
-// unless the cache was told UnsafeDisableDeepCopy.
+// there, there is nothing to do, and rec is not called; a proxy's 404 says nothing of the object,
+// and is retried. The object is a copy, which rec may change, unless the cache was told
+// UnsafeDisableDeepCopy.
 //
 // object must be a pointer to a Go type that the client's scheme knows: an unstructured object
 // would have to know its kind before it is read.
@@ -189,8 +203,12 @@ func AsReconciler[object client.Object](c client.Client, rec ObjectReconciler[ob
 				TerminalError(fmt.Errorf("AsReconciler needs a pointer to a Go type, and %s is none", goType))
 		}
 		obj := reflect.New(goType.Elem()).Interface().(object)
-		if err := c.Get(ctx, request.NamespacedName, obj); err != nil {
-			return Result{}, client.IgnoreNotFound(err)
+		err := c.Get(ctx, request.NamespacedName, obj)
+		if client.IsAbsent(err, request.NamespacedName) {
+			return Result{}, nil
+		}
+		if err != nil {
+			return Result{}, err
 		}
 		return rec.Reconcile(ctx, obj)
 	})

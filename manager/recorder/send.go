@@ -13,10 +13,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
+	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/metrics"
 )
 
@@ -107,8 +110,8 @@ func newSink(config *rest.Config, httpClient *http.Client) (sink, error) {
 }
 
 func (s sink) create(ctx context.Context, by *api, event *eventsv1.Event) error {
-	return s[by].Post().Namespace(event.Namespace).Resource("events").
-		Body(by.body(event)).Do(ctx).Error()
+	return saved(event, s[by].Post().Namespace(event.Namespace).Resource("events").
+		Body(by.body(event)).Do(ctx))
 }
 
 // patch updates an existing event.
@@ -117,8 +120,22 @@ func (s sink) patch(ctx context.Context, by *api, event *eventsv1.Event) error {
 	if err != nil {
 		return err
 	}
-	return s[by].Patch(types.MergePatchType).Namespace(event.Namespace).Resource("events").
-		Name(event.Name).Body(patch).Do(ctx).Error()
+	return saved(event, s[by].Patch(types.MergePatchType).Namespace(event.Namespace).
+		Resource("events").Name(event.Name).Body(patch).Do(ctx))
+}
+
+// saved returns an error unless the answer is the event. Code 200 alone doesn't say that it was
+// written: a proxy's login page has it, too.
+func saved(event *eventsv1.Event, answer rest.Result) error {
+	object, err := answer.Get()
+	if err != nil {
+		return err
+	}
+	if m, err := meta.Accessor(object); err != nil || m.GetName() != event.Name {
+		return fmt.Errorf("the answer isn't the event %s/%s: something other than the API "+
+			"server may have sent it", event.Namespace, event.Name)
+	}
+	return nil
 }
 
 // write does one write that is due. It returns false if none is due.
@@ -147,7 +164,9 @@ func (w *Writer) send(ctx context.Context, u update) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	if u.created {
-		if err := w.sink.patch(ctx, u.api, u.event); !apierrors.IsNotFound(err) {
+		err := w.sink.patch(ctx, u.api, u.event)
+		key := client.ObjectKey{Namespace: u.event.Namespace, Name: u.event.Name}
+		if !client.IsAbsent(err, key) {
 			return err
 		}
 	}
@@ -167,7 +186,7 @@ const (
 
 // classify maps an error to a verdict. If a create returns "already exists" and we have tried it
 // before, our own write succeeded and its answer was lost; otherwise the name belongs to another
-// event.
+// event. An answer that has no Status isn't the API server's, whatever its code is.
 func classify(err error, again bool) verdict {
 	var status apierrors.APIStatus
 	switch {
@@ -176,7 +195,8 @@ func classify(err error, again bool) verdict {
 	case apierrors.IsAlreadyExists(err):
 		return renamed
 	case !errors.As(err, &status), apierrors.IsTooManyRequests(err), apierrors.IsConflict(err),
-		apierrors.IsUnauthorized(err), status.Status().Code >= http.StatusInternalServerError:
+		apierrors.IsUnauthorized(err), status.Status().Code >= http.StatusInternalServerError,
+		apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
 		return unsure
 	}
 	return unwanted

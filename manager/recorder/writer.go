@@ -30,19 +30,21 @@ type Options struct {
 // Writer writes the events of its recorders to the API server.
 //
 // Guarantees: recorders never block, neither on the server nor on a slow Writer, and may be used
-// before, during and after Run. An event that repeats makes no second object: the Writer counts it,
-// and writes the count at once for the first few times, and then at most every 5 minutes. Events
-// with different messages are different events; after 10, further ones are combined. A write that
-// fails because the server is unreachable or overloaded is retried for about 3 minutes, and does
-// not delay the others.
+// before, during and after Run. An event that repeats within 20 minutes makes no second object: the
+// Writer counts it, and writes the count at once for the first few times, and then at most every 5
+// minutes. Events with different messages are different events; after 10, further ones are
+// combined. A write that fails because the server is unreachable or overloaded, or because
+// something else answers in its place, is retried for about 3 minutes. Others need not wait for
+// that; a write that hangs delays them by 10 seconds at most.
 //
 // A recorder of GetEventRecorder writes to the group events.k8s.io, one of GetEventRecorderFor to
 // the core group.
 //
 // Caveats: events are for people, and may be lost: when more than 4096 different ones wait to be
-// written, when the server refuses one, and when Run has ended. Lost events are logged, and counted
-// in loopwright_events_lost_total. The writer needs the verbs create and patch on events, in the
-// group that the recorder writes to.
+// written, when the server refuses one, and when Run has ended. Each of them is counted in
+// loopwright_events_lost_total, and the log has the reasons. The Writer remembers 4096 events: one
+// that repeats after as many others is a new object. The writer needs the verbs create and patch on
+// events, in the group that the recorder writes to.
 type Writer struct {
 	scheme  *runtime.Scheme
 	sink    sink

@@ -19,9 +19,10 @@ import (
 
 func TestAServerThatIsAwayForAWhileGetsTheEventLater(t *testing.T) {
 	for name, fault := range map[string]fakeapi.Fault{
-		"refuses connections": {Refuse: true, Times: 5},
-		"has too much to do":  {Status: fakeapi.TooManyRequests(0), Times: 100},
-		"hangs":               {Hang: true, Times: 3},
+		"refuses connections":             {Refuse: true, Times: 5},
+		"has too much to do":              {Status: fakeapi.TooManyRequests(0), Times: 100},
+		"hangs":                           {Hang: true, Times: 3},
+		"is behind a proxy that says 404": {Status: proxys404(), Times: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, Options{}, func(w *world) {
@@ -36,6 +37,29 @@ func TestAServerThatIsAwayForAWhileGetsTheEventLater(t *testing.T) {
 			})
 		})
 	}
+}
+
+// proxys404 is a 404 that isn't the API server's.
+func proxys404() *metav1.Status {
+	return &metav1.Status{Status: metav1.StatusFailure, Code: 404, Reason: metav1.StatusReasonNotFound,
+		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{
+			{Type: metav1.CauseTypeUnexpectedServerResponse, Message: "404 page not found"}}}}
+}
+
+// An event that's counted twice as two is one that nobody can trust.
+func TestAProxys404ForAnEventDoesNotMakeASecondOne(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		r := w.GetEventRecorder("websites")
+		r.Eventf(pod("a"), nil, "Warning", "Failed", "Create", "no room")
+		time.Sleep(time.Minute)
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Group: "events.k8s.io", Verb: "patch"},
+			Status: proxys404(), Times: 1})
+		for range 3 {
+			r.Eventf(pod("a"), nil, "Warning", "Failed", "Create", "no room")
+			time.Sleep(10 * time.Minute)
+		}
+		require.Len(t, w.written("default"), 1)
+	})
 }
 
 func TestALostAnswerDoesNotMakeASecondEvent(t *testing.T) {

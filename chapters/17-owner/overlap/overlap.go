@@ -10,7 +10,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 
@@ -34,11 +33,11 @@ type counting struct {
 // Reconcile makes the number of Pods the number that the ReplicaSet asks for.
 func (c *counting) Reconcile(ctx context.Context, req mini.Request) (mini.Result, error) {
 	rs, err := mini.Get[*appsv1.ReplicaSet](ctx, c.client, req)
-	if apierrors.IsNotFound(err) {
-		return mini.Result{}, nil
+	if err != nil {
+		return mini.Result{}, mini.IgnoreNotFound(err)
 	}
-	if err != nil || rs.DeletionTimestamp != nil {
-		return mini.Result{}, err
+	if rs.DeletionTimestamp != nil {
+		return mini.Result{}, nil
 	}
 	pods, err := c.findPods(ctx, c.client, rs)
 	if err != nil {

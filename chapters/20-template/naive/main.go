@@ -36,9 +36,12 @@ func oneReplicaSet(c *mini.CachedClient) mini.Reconciler {
 		if apierrors.IsNotFound(err) {
 			return r, c.Create(ctx, replicaSet(d))
 		}
-		template := d.Spec.Template
-		if err != nil || equality.Semantic.DeepEqual(rs.Spec.Template, template) {
+		if err != nil {
 			return r, err
+		}
+		template := d.Spec.Template
+		if equality.Semantic.DeepEqual(rs.Spec.Template, template) {
+			return r, nil
 		}
 		rs.Spec.Template = template
 		if err := c.Update(ctx, rs); err != nil {

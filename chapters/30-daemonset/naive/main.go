@@ -49,12 +49,18 @@ func controller(m *mini.Manager) (*mini.Controller, error) {
 func reconciler(client *mini.CachedClient) mini.ReconcilerFunc {
 	return func(ctx context.Context, req mini.Request) (mini.Result, error) {
 		ds, err := mini.Get[*appsv1.DaemonSet](ctx, client, req)
-		if err != nil || ds.DeletionTimestamp != nil {
+		if err != nil {
 			return mini.Result{}, mini.IgnoreNotFound(err)
 		}
-		pods, err1 := mini.OwnedBy[*corev1.Pod](ctx, client, ds)
-		nodes, err2 := mini.List[*corev1.Node](ctx, client, mini.Selection{})
-		if err := errors.Join(err1, err2); err != nil {
+		if ds.DeletionTimestamp != nil {
+			return mini.Result{}, nil
+		}
+		pods, err := mini.OwnedBy[*corev1.Pod](ctx, client, ds)
+		if err != nil {
+			return mini.Result{}, err
+		}
+		nodes, err := mini.List[*corev1.Node](ctx, client, mini.Selection{})
+		if err != nil {
 			return mini.Result{}, err
 		}
 		on, unavailable := map[string]*corev1.Pod{}, 0

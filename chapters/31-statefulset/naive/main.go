@@ -41,8 +41,11 @@ func controller(m *mini.Manager) (*mini.Controller, error) {
 func reconciler(client *mini.CachedClient) mini.ReconcilerFunc {
 	return func(ctx context.Context, req mini.Request) (mini.Result, error) {
 		set, err := mini.Get[*appsv1.StatefulSet](ctx, client, req)
-		if err != nil || set.DeletionTimestamp != nil {
+		if err != nil {
 			return mini.Result{}, mini.IgnoreNotFound(err)
+		}
+		if set.DeletionTimestamp != nil {
+			return mini.Result{}, nil
 		}
 		var members []*corev1.Pod
 		for i := range int(*set.Spec.Replicas) {
@@ -52,8 +55,10 @@ func reconciler(client *mini.CachedClient) mini.ReconcilerFunc {
 			switch {
 			case apierrors.IsNotFound(err):
 				return mini.Result{}, client.Create(ctx, podFor(set, name))
-			case err != nil || !isReady(pod):
-				return mini.Result{}, err // wait until it is ready
+			case err != nil:
+				return mini.Result{}, err
+			case !isReady(pod):
+				return mini.Result{}, nil // wait until it is ready
 			}
 			members = append([]*corev1.Pod{pod}, members...)
 		}

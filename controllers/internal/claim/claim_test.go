@@ -374,3 +374,47 @@ func TestAnOrphanWakesTheOwnersThatSelectIt(t *testing.T) {
 	require.Empty(t, wanting(ctx, pod))
 	require.Equal(t, 1, logged, "there is nobody to whom the error could be returned")
 }
+
+// A Pod that a proxy calls absent isn't: an owner that leaves it out of the count creates another one, and an owner
+// that's called absent gets nothing done any more.
+func TestAProxys404IsNoObjectThatIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fakeapi.New(fakeapi.Options{})
+		defer server.Close()
+		c, err := client.New(server.Config(), client.Options{})
+		require.NoError(t, err)
+		set := newOwner("", false).Object.(*appsv1.ReplicaSet)
+		set.Spec.Selector = &metav1.LabelSelector{MatchLabels: webLabels}
+		set.Spec.Template.Labels = webLabels
+		set.Spec.Template.Spec.Containers = []corev1.Container{{Name: "web", Image: "web"}}
+		require.NoError(t, c.Create(t.Context(), set))
+		owner := newOwner(set.UID, false)
+		orphan := newPod(webLabels, false)
+		stranger := newPod(nil, false, owner.Reference())
+		stranger.Name = "stranger"
+		for _, pod := range []*corev1.Pod{orphan, stranger} {
+			pod.Spec.Containers = []corev1.Container{{Name: "web", Image: "web"}}
+			require.NoError(t, c.Create(t.Context(), pod))
+		}
+		claim := func(pod *corev1.Pod) ([]*corev1.Pod, error) {
+			return Claim(t.Context(), c, owner, []*corev1.Pod{pod}, StillWants(set, c))
+		}
+		text := &metav1.Status{Status: metav1.StatusFailure, Code: 404, Reason: metav1.StatusReasonNotFound}
+		lift := server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "patch"}, Status: text})
+		_, err = claim(orphan)
+		require.ErrorContains(t, err, "adopting default/pod")
+		_, err = claim(stranger)
+		require.ErrorContains(t, err, "releasing default/stranger")
+		lift()
+		lift = server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "get"}, Status: text})
+		_, err = IsThere(t.Context(), c, set)
+		require.Error(t, err, "whether the owner is there, nobody has said")
+		lift()
+		for _, pod := range []*corev1.Pod{orphan, stranger} {
+			require.NoError(t, c.Delete(t.Context(), pod, client.GracePeriodSeconds(0)))
+			owned, err := claim(pod)
+			require.NoError(t, err, "one that's really gone is no error")
+			require.Empty(t, owned)
+		}
+	})
+}

@@ -15,8 +15,8 @@ import (
 )
 
 // Claim adopts and releases objects, and returns those that the owner has then, in their order. It
-// leaves out an object that is gone, and one whose labels had changed, and no longer match, when
-// the patch arrived; neither is an error. If Claim returns an error, the list is not complete, and
+// leaves out an object that the API server says is gone, and one whose labels had changed, and no
+// longer match, when the patch arrived; neither is an error. If Claim returns an error, the list is not complete, and
 // the caller must not count it.
 //
 // Claim calls mayAdopt once, before the first adoption. mayAdopt has to ask the API server, not a
@@ -43,7 +43,7 @@ func Claim[T client.Object](
 			}
 			adopted := object.DeepCopyObject().(T)
 			switch err := c.Patch(ctx, adopted, owner.adoption(object)); {
-			case apierrors.IsNotFound(err):
+			case client.IsAbsent(err, client.ObjectKeyFromObject(object)):
 			case err != nil:
 				failed = append(failed, fmt.Errorf("adopting %s: %w",
 					client.ObjectKeyFromObject(object), err))
@@ -52,7 +52,7 @@ func Claim[T client.Object](
 			} // otherwise its labels changed before the adoption; that event leads to its release
 		case Release:
 			released := object.DeepCopyObject().(T)
-			if err := c.Patch(ctx, released, owner.release(object)); !isReleased(err) {
+			if err := c.Patch(ctx, released, owner.release(object)); !isReleased(object, err) {
 				failed = append(failed, fmt.Errorf("releasing %s: %w",
 					client.ObjectKeyFromObject(object), err))
 			}
@@ -63,8 +63,9 @@ func Claim[T client.Object](
 
 // isReleased reports whether the object no longer has a reference to the owner, or is gone. The API
 // server answers Invalid if the object of that name has another UID.
-func isReleased(err error) bool {
-	return err == nil || apierrors.IsNotFound(err) || apierrors.IsInvalid(err)
+func isReleased(object client.Object, err error) bool {
+	return err == nil || apierrors.IsInvalid(err) ||
+		client.IsAbsent(err, client.ObjectKeyFromObject(object))
 }
 
 // StillWants returns a mayAdopt for Claim: it asks the API server whether the owner still exists,
@@ -92,8 +93,8 @@ func StillWants(owner client.Object, live client.Reader) func(context.Context) e
 // the owner. A controller that replaced them then would create what the garbage collector has to
 // delete again.
 func IsThere(ctx context.Context, live client.Reader, owner client.Object) (bool, error) {
-	fresh := owner.DeepCopyObject().(client.Object)
-	if err := live.Get(ctx, client.ObjectKeyFromObject(owner), fresh); apierrors.IsNotFound(err) {
+	fresh, key := owner.DeepCopyObject().(client.Object), client.ObjectKeyFromObject(owner)
+	if err := live.Get(ctx, key, fresh); client.IsAbsent(err, key) {
 		return false, nil
 	} else if err != nil {
 		return false, fmt.Errorf("asking whether the owner is still there: %w", err)

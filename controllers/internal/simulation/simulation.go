@@ -16,6 +16,7 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -49,7 +50,8 @@ type World struct {
 	story  *Story // nil outside a Story
 	wild   bool   // whether faults are injected
 
-	dropsTerminating atomic.Bool // see KnowsTerminating
+	dropsTerminating atomic.Bool                                        // see KnowsTerminating
+	proxy            atomic.Pointer[func(*http.Request) *http.Response] // see Proxy
 
 	lifts  []func()       // remove the faults in force
 	blinds []func()       // remove those that may stop the controllers from watching

@@ -1,6 +1,7 @@
 package apiutil
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,12 +11,12 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
+
+	"github.com/loopwright/loopwright/manager/internal/discovery"
 )
 
 // What is not on the server may be there in a second, so it is asked for again, but not without
@@ -39,12 +40,14 @@ const answerLimit = 30 * time.Second
 // for the same at the same time share one request. A kind that is not there is asked for ten times
 // in a row, and then once a second.
 //
-// Errors: meta.IsNoMatchError if the server says that it has no such kind. If the server does not
-// answer, its error; it is an ErrResourceDiscoveryFailed if that concerns some versions only. An
-// answer may take 30 s, or as long as the HTTP client's Timeout, if it has one.
+// Errors: meta.IsNoMatchError if a discovery document of the server leaves the kind out. A 404 isn't
+// one, and neither is a login page: whatever answers instead of the API server, it's an error that
+// shows the answer, and what is known stays known. It's an ErrResourceDiscoveryFailed if that
+// concerns some versions only. An answer may take 30 s, or as long as the HTTP client's Timeout, if
+// it has one.
 //
-// In controller-runtime a missing kind is asked for every time, and nobody can ask for another one
-// meanwhile.
+// In controller-runtime a missing kind is asked for every time, nobody can ask for another one
+// meanwhile, and a 404 is a missing kind.
 func NewDynamicRESTMapper(cfg *rest.Config, httpClient *http.Client) (meta.RESTMapper, error) {
 	if httpClient == nil {
 		return nil, errNoHTTPClient
@@ -53,16 +56,23 @@ func NewDynamicRESTMapper(cfg *rest.Config, httpClient *http.Client) (meta.RESTM
 	if limited.Timeout == 0 {
 		limited.Timeout = answerLimit
 	}
-	client, err := discovery.NewDiscoveryClientForConfigAndClient(cfg, &limited)
+	client, err := discovery.New(cfg, &limited)
 	if err != nil {
 		return nil, err
 	}
 	return newMapper(client), nil
 }
 
+// server is who a mapper asks: a *discovery.Client, which explains the answers.
+type server interface {
+	GroupsAndMaybeResources() (*metav1.APIGroupList,
+		map[schema.GroupVersion]*metav1.APIResourceList, map[schema.GroupVersion]error, error)
+	Resources(context.Context, schema.GroupVersion) (*metav1.APIResourceList, error)
+}
+
 // mapper is the shell: it asks, and keeps the newest catalog.
 type mapper struct {
-	server  discovery.AggregatedDiscoveryInterface
+	server  server
 	current atomic.Pointer[catalog]
 
 	mu        sync.Mutex           // guards the writing of current, and what follows
@@ -86,7 +96,7 @@ type exchange struct {
 	err  error         // may be read when done is closed
 }
 
-func newMapper(server discovery.AggregatedDiscoveryInterface) *mapper {
+func newMapper(server server) *mapper {
 	m := &mapper{server: server, questions: map[string]*question{}}
 	m.current.Store(newCatalog())
 	return m
@@ -202,15 +212,12 @@ func (m *mapper) request(group string, versions []string) error {
 		map[schema.GroupVersion]error{}}
 	for _, version := range versions {
 		gv := schema.GroupVersion{Group: group, Version: version}
-		resources, err := m.server.ServerResourcesForGroupVersion(gv.String())
-		switch {
-		case apierrors.IsNotFound(err):
-			read.resources[gv] = nil
-		case err != nil:
+		resources, err := m.server.Resources(context.Background(), gv)
+		if err != nil {
 			read.failed[gv] = err
-		default:
-			read.resources[gv] = resources
+			continue
 		}
+		read.resources[gv] = resources
 	}
 	m.update(func(c *catalog) *catalog { return c.read(read) })
 	return failure(read.failed, group)

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -160,8 +159,10 @@ func withUnlistedVersions(group *restmapper.APIGroupResources) *restmapper.APIGr
 }
 
 // ErrResourceDiscoveryFailed says for which versions of groups the server did not tell what is in
-// them, and why. A version that is not there counts as meta.NoResourceMatchError, so that
-// meta.IsNoMatchError is true for it.
+// them, and why. It's never a meta.IsNoMatchError: a version that the server says it doesn't have is
+// no failure, and isn't in here.
+//
+// controller-runtime's turns a 404 into a meta.NoResourceMatchError, whoever has sent it.
 type ErrResourceDiscoveryFailed map[schema.GroupVersion]error
 
 // Error implements error.
@@ -177,10 +178,7 @@ func (e *ErrResourceDiscoveryFailed) Error() string {
 // Unwrap returns the failures.
 func (e *ErrResourceDiscoveryFailed) Unwrap() []error {
 	var failures []error
-	for version, err := range *e {
-		if apierrors.IsNotFound(err) {
-			err = &meta.NoResourceMatchError{PartialResource: version.WithResource("")}
-		}
+	for _, err := range *e {
 		failures = append(failures, err)
 	}
 	return failures

@@ -1,6 +1,7 @@
 package apiutil
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"sync"
@@ -244,9 +245,9 @@ func TestAKindThatIsInstalledWhileSomebodyAsksIsFound(t *testing.T) {
 // slowAnswer is a server whose answers take long to arrive.
 type slowAnswer struct{ *documents }
 
-// ServerResourcesForGroupVersion implements discovery.AggregatedDiscoveryInterface.
-func (s *slowAnswer) ServerResourcesForGroupVersion(groupVersion string) (*metav1.APIResourceList, error) {
-	resources, err := s.documents.ServerResourcesForGroupVersion(groupVersion)
+// Resources implements server.
+func (s *slowAnswer) Resources(ctx context.Context, gv schema.GroupVersion) (*metav1.APIResourceList, error) {
+	resources, err := s.documents.Resources(ctx, gv)
 	time.Sleep(time.Second)
 	return resources, err
 }

@@ -1,6 +1,7 @@
 package apiutil
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"sync"
@@ -8,17 +9,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 )
 
 // documents is a server that says which kinds it has.
 type documents struct {
-	discovery.AggregatedDiscoveryInterface // nil: a mapper asks for nothing else
-
 	mu         sync.Mutex // guards what follows
 	aggregated bool       // it sends all with the list of groups
 	groups     []metav1.APIGroup
@@ -87,7 +84,7 @@ func (d *documents) requests() []string {
 	return asked
 }
 
-// GroupsAndMaybeResources implements discovery.AggregatedDiscoveryInterface.
+// GroupsAndMaybeResources implements server.
 func (d *documents) GroupsAndMaybeResources() (*metav1.APIGroupList, map[schema.GroupVersion]*metav1.APIResourceList, map[schema.GroupVersion]error, error) {
 	if err := d.ask("groups"); err != nil {
 		return nil, nil, nil, err
@@ -109,13 +106,9 @@ func (d *documents) GroupsAndMaybeResources() (*metav1.APIGroupList, map[schema.
 	return groups, all, failed, nil
 }
 
-// ServerResourcesForGroupVersion implements discovery.AggregatedDiscoveryInterface.
-func (d *documents) ServerResourcesForGroupVersion(groupVersion string) (*metav1.APIResourceList, error) {
-	if err := d.ask(groupVersion); err != nil {
-		return nil, err
-	}
-	gv, err := schema.ParseGroupVersion(groupVersion)
-	if err != nil {
+// Resources implements server.
+func (d *documents) Resources(_ context.Context, gv schema.GroupVersion) (*metav1.APIResourceList, error) {
+	if err := d.ask(gv.String()); err != nil {
 		return nil, err
 	}
 	d.mu.Lock()
@@ -125,7 +118,7 @@ func (d *documents) ServerResourcesForGroupVersion(groupVersion string) (*metav1
 	}
 	resources, found := d.resources[gv]
 	if !found {
-		return nil, apierrors.NewNotFound(schema.GroupResource{}, groupVersion)
+		return nil, nil
 	}
 	return &metav1.APIResourceList{APIResources: slices.Clone(resources)}, nil
 }

@@ -62,8 +62,9 @@ type MutateFn func() error
 // sends an update. So set single fields, or all those that have defaults. What f changes in the
 // status is not written.
 //
-// Errors: those of the client, of which IsConflict and IsAlreadyExists mean that the read came
-// from a cache that is behind; those of f, as they are.
+// Errors: those of the client, of which IsConflict and IsAlreadyExists mean that the object was
+// changed or made after the read, or that the read came from a cache that is behind; those of f, as
+// they are.
 func CreateOrUpdate(
 	ctx context.Context, c client.Client, obj client.Object, f MutateFn,
 ) (OperationResult, error) {

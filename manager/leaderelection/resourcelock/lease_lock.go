@@ -36,7 +36,10 @@ var _ Interface = (*LeaseLock)(nil)
 func (l *LeaseLock) Get(ctx context.Context) (*LeaderElectionRecord, []byte, error) {
 	lease, err := l.Client.Leases(l.LeaseMeta.Namespace).Get(ctx, l.LeaseMeta.Name,
 		metav1.GetOptions{})
-	if err = l.keep(lease, err); err != nil {
+	if err == nil {
+		err = l.keep(lease)
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	// The bytes are the Lease's spec, with microseconds. client-go returns the record's JSON, with
@@ -53,7 +56,10 @@ func (l *LeaseLock) Create(ctx context.Context, ler LeaderElectionRecord) error 
 		},
 		Spec: LeaderElectionRecordToLeaseSpec(&ler),
 	}, metav1.CreateOptions{})
-	return l.keep(lease, err)
+	if err != nil {
+		return err
+	}
+	return l.keepWritten(lease, ler)
 }
 
 // Update writes the Lease, if it is still the one that was read or written last.
@@ -71,7 +77,10 @@ func (l *LeaseLock) Update(ctx context.Context, ler LeaderElectionRecord) error 
 	}
 	maps.Copy(lease.Labels, l.Labels)
 	lease, err := l.Client.Leases(l.LeaseMeta.Namespace).Update(ctx, lease, metav1.UpdateOptions{})
-	return l.keep(lease, err)
+	if err != nil {
+		return err
+	}
+	return l.keepWritten(lease, ler)
 }
 
 // RecordEvent writes an event about the Lease, if there is a recorder.
@@ -96,21 +105,27 @@ func (l *LeaseLock) Describe() string {
 // Identity is the name of this replica.
 func (l *LeaseLock) Identity() string { return l.LockConfig.Identity }
 
-// keep keeps what a request has answered, unless it failed, and returns its error. client-go takes
-// the {} of a proxy for a Lease that was read or written: a leader that believes it has renewed
-// nothing, and there are two.
-func (l *LeaseLock) keep(lease *coordinationv1.Lease, err error) error {
-	if err != nil {
-		return err
-	}
+// keep remembers the Lease of an answer. It returns an error if the answer isn't about our Lease:
+// a proxy that answers everything with 200 and {} has sent a Lease, as far as client-go can tell.
+func (l *LeaseLock) keep(lease *coordinationv1.Lease) error {
 	if lease.Name != l.LeaseMeta.Name {
-		return fmt.Errorf("the answer is not the Lease %s, but an object named %q: is it an API "+
-			"server's?", l.Describe(), lease.Name)
+		return fmt.Errorf("the answer isn't the Lease %s, but one named %q: "+
+			"something other than the API server may have sent it", l.Describe(), lease.Name)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lease = lease
 	return nil
+}
+
+// keepWritten is keep for the answer to a write. Who believes to hold the lock because of an answer
+// that doesn't say so works next to the one who does.
+func (l *LeaseLock) keepWritten(lease *coordinationv1.Lease, written LeaderElectionRecord) error {
+	if holder := valueOf(lease.Spec.HolderIdentity); holder != written.HolderIdentity {
+		return fmt.Errorf("the Lease %s has the holder %q in the answer to a write of %q",
+			l.Describe(), holder, written.HolderIdentity)
+	}
+	return l.keep(lease)
 }
 
 func (l *LeaseLock) known() *coordinationv1.Lease {

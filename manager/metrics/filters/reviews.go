@@ -35,7 +35,13 @@ const (
 	reviewLimit = 10 * time.Second
 )
 
-var errUnknown = errors.New("the token is not valid")
+var (
+	errUnknown = errors.New("the token is not valid")
+	// errStranger is for an answer that doesn't repeat the question, as the API server's does. A
+	// proxy's {} would be a refusal that's remembered.
+	errStranger = errors.New("the answer is to another question: something other than the API " +
+		"server may have sent it")
+)
 
 // identity is the answer of a TokenReview: a user, or why there is none.
 type identity struct {
@@ -92,6 +98,8 @@ func (r *reviews) authenticate(
 				switch {
 				case err != nil:
 					return fmt.Errorf("create a TokenReview: %w", err)
+				case review.Spec.Token != token:
+					return fmt.Errorf("create a TokenReview: %w", errStranger)
 				case review.Status.Authenticated:
 					who.user = &review.Status.User
 				case review.Status.Error != "":
@@ -133,6 +141,9 @@ func (r *reviews) authorize(
 				if err != nil {
 					return fmt.Errorf("create a SubjectAccessReview: %w", err)
 				}
+				if review.Spec.User != user.Username || review.Spec.NonResourceAttributes == nil {
+					return fmt.Errorf("create a SubjectAccessReview: %w", errStranger)
+				}
 				d = decision{
 					allowed: review.Status.Allowed && !review.Status.Denied,
 					reason:  review.Status.Reason,
@@ -170,9 +181,11 @@ func again(ctx context.Context, do func(ctx context.Context) error) error {
 	}
 }
 
-// mayPass returns true for network errors, and for a server that is overloaded or broken.
+// mayPass returns true for network errors, for a server that is overloaded or broken, and for what
+// a proxy says in its place.
 func mayPass(err error) bool {
 	var status apierrors.APIStatus
 	return !errors.As(err, &status) || apierrors.IsTooManyRequests(err) ||
-		status.Status().Code >= http.StatusInternalServerError
+		status.Status().Code >= http.StatusInternalServerError ||
+		apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }

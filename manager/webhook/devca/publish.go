@@ -74,7 +74,7 @@ func (t publisher) watch(ctx context.Context) error {
 		}
 		wait := spareLook
 		// when the target is created, the watch sends an event
-		if err != nil && !apierrors.IsNotFound(err) {
+		if err != nil && !t.isMissing(err) {
 			wait = again
 		}
 		select {
@@ -90,12 +90,18 @@ func (t publisher) watch(ctx context.Context) error {
 	}
 }
 
+// isMissing reports whether the API server says that there is no target. A proxy's 404 is no reason
+// to wait until somebody creates it.
+func (t publisher) isMissing(err error) bool {
+	return client.IsAbsent(err, client.ObjectKey{Name: t.target.name})
+}
+
 // put writes the bundle into the target, unless the target has it.
 func (t publisher) put(ctx context.Context, bundle []byte) error {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(t.target.kind)
 	if err := t.client.Get(ctx, client.ObjectKey{Name: t.target.name}, object); err != nil {
-		if apierrors.IsNotFound(err) {
+		if t.isMissing(err) {
 			return fmt.Errorf("there is no %s yet; "+
 				"the CA's certificate will be written into it: %w", t.target, err)
 		}

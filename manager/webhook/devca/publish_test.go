@@ -13,6 +13,7 @@ import (
 	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/internal/inorder"
@@ -199,4 +200,14 @@ func TestNothingOfACAIsLeftWhenItEnds(t *testing.T) {
 			require.NotContains(t, string(stacks), "devca.publisher.run")
 		})
 	}
+}
+
+// Whoever reads "there is no configuration yet" looks for it, and not for the proxy that has answered.
+func TestAProxys404IsNoMissingConfiguration(t *testing.T) {
+	gets := fakeapi.Match{Verb: "get", Resource: "validatingwebhookconfigurations"}
+	inWorld(t, Options{ValidatingWebhookConfigurations: []string{"shop"}}, func(w *world) {
+		time.Sleep(time.Minute)
+		require.ErrorContains(w, w.ca.Announced(), "reading ValidatingWebhookConfiguration shop: ")
+		require.Greater(w, len(w.server.Requests(gets)), 3, "it's tried again, and soon")
+	}, fakeapi.Fault{Match: gets, Status: &metav1.Status{Status: metav1.StatusFailure, Code: 404, Reason: metav1.StatusReasonNotFound}})
 }

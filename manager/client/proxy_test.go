@@ -1,0 +1,59 @@
+package client
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
+)
+
+// impostor answers deletes in an API server's place.
+type impostor struct {
+	next              http.RoundTripper
+	contentType, body string // of the answer, which has the code 200
+}
+
+// RoundTrip implements http.RoundTripper.
+func (i *impostor) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodDelete {
+		return i.next.RoundTrip(r)
+	}
+	return &http.Response{StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		Header: http.Header{"Content-Type": {i.contentType}}, Body: io.NopCloser(strings.NewReader(i.body))}, nil
+}
+
+// A finalizer is removed because what it stands for was deleted. It's a login page that has said so.
+func TestALoginPageIsNoDeletion(t *testing.T) {
+	for _, answer := range []struct{ contentType, body string }{
+		{"text/html", "<html><title>Log in</title></html>"}, {"application/json", "<html><title>Log in</title></html>"},
+		{"application/json", `{"message":"Log in"}`}, {"text/plain", "Log in"}, {"application/json", `{"kind":"Status","apiVer`},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			server := fakeapi.New(fakeapi.Options{})
+			defer server.Close()
+			config := server.Config()
+			config.Transport = &impostor{config.Transport, answer.contentType, answer.body}
+			c, err := New(config, Options{})
+			require.NoError(t, err)
+			there := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}}
+			require.NoError(t, c.Create(t.Context(), there))
+			metadata := &metav1.PartialObjectMetadata{ObjectMeta: there.ObjectMeta}
+			metadata.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"})
+			free := newUnstructured(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"})
+			free.SetNamespace("default")
+			free.SetName("a")
+			for _, object := range []Object{there, metadata, free} {
+				require.ErrorContains(t, c.Delete(t.Context(), object), "and not an API server's", "%T", object)
+				require.ErrorContains(t, c.DeleteAllOf(t.Context(), object, InNamespace("default")), "and not an API server's", "%T", object)
+			}
+		})
+	}
+}
