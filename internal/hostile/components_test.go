@@ -35,48 +35,44 @@ var components = []component{
 	{"cache", reads, startCache, watching},
 	{"client", does(hostile.Get, hostile.Create, hostile.Update, hostile.Status, hostile.Patch,
 		hostile.Delete), startClient, writing},
-	{"elector", []hostile.Op{hostile.Get, hostile.Create, hostile.Update}, startElectors, electing},
-	{"replicaset", does(hostile.Create, hostile.Status, hostile.Patch, hostile.Delete),
+	{"elector", []hostile.Op{hostile.Get, hostile.Update}, startElectors, electing},
+	{"replicaset", does(hostile.Create, hostile.Status, hostile.Delete),
 		library(replicaset.Add), replicas},
 	{"deployment", does(hostile.Create, hostile.Status, hostile.Patch, hostile.Delete),
 		library(replicaset.Add, deployment.Add), rollout},
-	{"endpoints", does(hostile.Create, hostile.Update, hostile.Patch), library(endpoints.Add),
+	{"endpoints", does(hostile.Update), library(endpoints.Add),
 		addresses(&corev1.EndpointsList{})}, //nolint:staticcheck // the controller's kind
-	{"endpointslices", does(hostile.Create, hostile.Update, hostile.Patch, hostile.Delete),
-		library(endpoints.AddSlices), addresses(&discoveryv1.EndpointSliceList{})},
+	{"endpointslices", reads, library(endpoints.AddSlices),
+		addresses(&discoveryv1.EndpointSliceList{})}, // it writes nothing while a fault lasts
 	{"garbagecollector", does(hostile.Get, hostile.Patch, hostile.Delete),
 		library(garbagecollector.Add), garbage},
 
 	{"mini-informer", reads[1:], startMiniInformer, watching},
-	{"mini-elector", []hostile.Op{hostile.Get, hostile.Create, hostile.Update},
-		startMiniElectors, electing},
-	{"mini-replicaset", miniOps(), miniRuns(one(mini.NewReplicaSetController)), replicas},
-	{"mini-deployment", miniOps(), miniRuns(one(mini.NewReplicaSetController),
+	{"mini-elector", []hostile.Op{hostile.Get, hostile.Update}, startMiniElectors, electing},
+	{"mini-replicaset", miniOps(hostile.Create, hostile.Status, hostile.Delete), miniRuns(one(mini.NewReplicaSetController)), replicas},
+	{"mini-deployment", miniOps(hostile.Create, hostile.Update, hostile.Status, hostile.Delete), miniRuns(one(mini.NewReplicaSetController),
 		one(mini.NewDeploymentController)), rollout},
-	{"mini-endpoints", miniOps(), miniRuns(one(mini.NewEndpointsController)),
+	{"mini-endpoints", miniOps(hostile.Update), miniRuns(one(mini.NewEndpointsController)),
 		addresses(&corev1.EndpointsList{})}, //nolint:staticcheck // the controller's kind
-	{"mini-garbage", miniOps(hostile.Get), miniRuns(func(m *mini.Manager) (
+	{"mini-garbage", miniOps(hostile.Get, hostile.Patch, hostile.Delete), miniRuns(func(m *mini.Manager) (
 		[]*mini.Controller, error,
 	) {
 		return mini.NewGarbageCollector(m, &appsv1.Deployment{}, &appsv1.ReplicaSet{},
 			&corev1.Pod{})
 	}), garbage},
-	{"mini-namespace", miniOps(hostile.Discovery), miniRuns(one(mini.NewNamespaceController)),
+	{"mini-namespace", miniOps(), miniRuns(one(mini.NewNamespaceController)),
 		emptying},
-	{"mini-job", miniOps(), miniRuns(mini.NewJobController), jobs},
-	{"mini-cronjob", miniOps(), miniRuns(mini.NewJobController, one(mini.NewCronJobController)),
+	{"mini-job", miniOps(hostile.Create, hostile.Status, hostile.Patch), miniRuns(mini.NewJobController), jobs},
+	{"mini-cronjob", miniOps(hostile.Create, hostile.Status, hostile.Patch), miniRuns(mini.NewJobController, one(mini.NewCronJobController)),
 		cronJobs},
 	{"mini-daemonset", miniOps(), miniRuns(one(mini.NewDaemonSetController)), daemons},
-	{"mini-statefulset", miniOps(), miniRuns(one(mini.NewStatefulSetController)), stateful},
+	{"mini-statefulset", miniOps(hostile.Create, hostile.Status, hostile.Delete), miniRuns(one(mini.NewStatefulSetController)), stateful},
 	{"mini-nodes", miniOps(), miniRuns(one(mini.NewNodeLifecycleController),
 		one(mini.NewTaintEvictionController)), nodes},
 }
 
-// miniOps are those of mini's controllers, which don't ask discovery for anything.
-func miniOps(more ...hostile.Op) []hostile.Op {
-	return append(more, hostile.List, hostile.Watch, hostile.Create, hostile.Update,
-		hostile.Status, hostile.Patch, hostile.Delete)
-}
+// miniOps adds operations to those of mini's informers, which don't ask discovery for anything.
+func miniOps(more ...hostile.Op) []hostile.Op { return append(reads[1:3:3], more...) }
 
 // newManager makes a manager of the library.
 func newManager(w *world) manager.Manager {

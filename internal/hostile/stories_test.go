@@ -142,7 +142,7 @@ func tend(w *world, i int, pod *corev1.Pod) {
 	case pod.Spec.NodeName == "":
 		_ = w.User.SubResource("binding").Create(w.ctx, pod, &corev1.Binding{
 			ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
-			Target:     corev1.ObjectReference{Kind: "Node", Name: fmt.Sprint("n", i%2)},
+			Target:     corev1.ObjectReference{Kind: "Node", Name: nodeFor(i, pod)},
 		})
 	case pod.Status.Phase == corev1.PodPending:
 		pod.Status.Phase, pod.Status.StartTime = corev1.PodRunning, new(metav1.Now())
@@ -157,6 +157,15 @@ func tend(w *world, i int, pod *corev1.Pod) {
 		pod.Status.Phase = corev1.PodSucceeded
 		_ = w.User.Status().Update(w.ctx, pod)
 	}
+}
+
+// nodeFor is the node that a Pod wants, as a DaemonSet's does, or one of two.
+func nodeFor(i int, pod *corev1.Pod) string {
+	if pod.Spec.Affinity == nil {
+		return fmt.Sprint("n", i%2)
+	}
+	wanted := pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	return wanted.NodeSelectorTerms[0].MatchFields[0].Values[0]
 }
 
 // named is the metadata of an object in the namespace default.

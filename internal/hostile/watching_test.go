@@ -218,6 +218,8 @@ var cronJobs = story{
 			Schedule: "* * * * *", JobTemplate: template,
 			ConcurrencyPolicy: batchv1.ForbidConcurrent,
 		}})
+		// The fault, which comes in half a minute, begins two seconds before the next Job is due.
+		time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(88 * time.Second)))
 	},
 	during: func(*world) {},
 	after:  func(*world) {},
@@ -254,7 +256,7 @@ func node(name string) *corev1.Node {
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
-// stateful: a StatefulSet of two is scaled to three during the fault and gets a new image after it.
+// stateful: a StatefulSet of two gets a new image during the fault and a third Pod after it.
 var stateful = story{
 	kinds:   lists(&appsv1.StatefulSetList{}, &corev1.PodList{}),
 	kubelet: true,
@@ -266,12 +268,12 @@ var stateful = story{
 	},
 	during: func(w *world) {
 		edit(w, &appsv1.StatefulSet{ObjectMeta: named("web")}, func(s *appsv1.StatefulSet) {
-			s.Spec.Replicas = new(int32(3))
+			s.Spec.Template = template("v2")
 		})
 	},
 	after: func(w *world) {
 		edit(w, &appsv1.StatefulSet{ObjectMeta: named("web")}, func(s *appsv1.StatefulSet) {
-			s.Spec.Template = template("v2")
+			s.Spec.Replicas = new(int32(3))
 		})
 	},
 	state: dump(lists(&appsv1.StatefulSetList{}, &corev1.PodList{})),
@@ -319,25 +321,28 @@ func taint(w *world, taints ...corev1.Taint) {
 	edit(w, node("n0"), func(n *corev1.Node) { n.Spec.Taints = taints })
 }
 
-// heartbeat is what a kubelet does every ten seconds: it renews its node's lease, and says at first
-// that the node is ready.
+// heartbeat is what a kubelet does every ten seconds: it renews its node's lease, and says that the
+// node is ready, if the server shows something else.
 func heartbeat(w *world, name string) {
 	lease := &coordinationv1.Lease{}
 	key := client.ObjectKey{Namespace: corev1.NamespaceNodeLease, Name: name}
 	err := w.User.Get(w.ctx, key, lease)
 	now := metav1.NowMicro()
-	switch {
-	case apierrors.IsNotFound(err):
-		lease.Namespace, lease.Name, lease.Spec.RenewTime = key.Namespace, key.Name, &now
+	lease.Spec.RenewTime = &now
+	if apierrors.IsNotFound(err) {
+		lease.Namespace, lease.Name = key.Namespace, key.Name
 		w.must(w.User.Create(w.ctx, lease))
-		n := node(name)
-		w.must(w.User.Get(w.ctx, client.ObjectKeyFromObject(n), n))
+	} else if err == nil {
+		_ = w.User.Update(w.ctx, lease)
+	}
+	n := node(name)
+	if w.User.Get(w.ctx, client.ObjectKeyFromObject(n), n) != nil {
+		return // the world has ended
+	}
+	if all := n.Status.Conditions; len(all) == 0 || all[0].Status != corev1.ConditionTrue {
 		n.Status.Conditions = []corev1.NodeCondition{{
 			Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: metav1.Now(),
 		}}
-		w.must(w.User.Status().Update(w.ctx, n))
-	case err == nil:
-		lease.Spec.RenewTime = &now
-		_ = w.User.Update(w.ctx, lease)
+		_ = w.User.Status().Update(w.ctx, n)
 	}
 }
