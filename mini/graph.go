@@ -203,10 +203,8 @@ func (g *OwnerGraph) getOwner(
 	}
 	owner := &metav1.PartialObjectMetadata{}
 	body, _ := answer.Raw() // it has no error
-	if err := json.Unmarshal(body, owner); err != nil {
-		return nil, fmt.Errorf("reading the owner %s: %w", ref.Name, err)
-	}
-	if owner.Name != ref.Name || owner.UID == "" { // a login page
+	err = json.Unmarshal(body, owner)
+	if err != nil || owner.Name != ref.Name || owner.UID == "" { // a login page
 		return nil, fmt.Errorf("reading the owner %s: got %.80q", ref.Name, body)
 	}
 	if owner.UID != ref.UID {

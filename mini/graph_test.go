@@ -489,6 +489,9 @@ func TestAPageIsNotTheAPIServersWordAboutAnOwner(t *testing.T) {
 				owner := metav1.OwnerReference{APIVersion: "v1", Kind: "Secret", Name: "owner", UID: "owner"}
 				_, _, err := g.ClassifyReferences(w.ctx, w.podOf("a", owner))
 				require.Error(w, err, "nobody has said that the owner is gone")
+				if what == "a login page" {
+					require.ErrorContains(w, err, "<html>log in", "this is what answered")
+				}
 			})
 		})
 	}

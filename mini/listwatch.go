@@ -3,6 +3,7 @@ package mini
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"time"
 
@@ -150,11 +151,19 @@ func (lw *ListWatch) page(
 	return items, info, err
 }
 
+// maxWatch is how long a watch may last.
+const maxWatch = 10 * time.Minute
+
 // Watch opens a stream of all changes after version, which comes from a list or from an
 // earlier watch. The stream ends when ctx does. The caller must stop it.
+//
+// It asks the server to end the stream after half of maxWatch or more, at random: not all
+// watches should end together.
 func (lw *ListWatch) Watch(ctx context.Context, version string) (watch.Interface, error) {
+	limit := maxWatch/2 + rand.N(maxWatch/2)
 	w, err := lw.Cluster.request("GET", lw.Kind, lw.Namespace).
 		Param("watch", "true").
+		Param("timeoutSeconds", fmt.Sprint(int(limit.Seconds()))).
 		Param("resourceVersion", version).
 		Param("allowWatchBookmarks", "true").
 		Watch(ctx)

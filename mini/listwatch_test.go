@@ -302,6 +302,29 @@ func TestAnEventWithoutMetadataIsAnError(t *testing.T) {
 	require.Equal(t, "17", f.last)
 }
 
+// Nobody but the server knows that it has nothing to say. It's asked to end each watch, but not all of them together.
+func TestTheServerEndsAWatchAfterSomeMinutes(t *testing.T) {
+	inMemory(t, func(w *world) {
+		lw := w.maps()
+		_, version, err := lw.List(w.ctx)
+		require.NoError(w, err)
+		lasted := map[time.Duration]bool{}
+		for range 5 {
+			began := time.Now()
+			f := w.follow(lw, version)
+			select {
+			case <-f.ended:
+				require.NoError(w, f.err)
+			case <-time.After(10 * time.Minute):
+				w.Fatal("the watch would last forever")
+			}
+			lasted[time.Since(began)] = true
+			require.GreaterOrEqual(w, time.Since(began), 5*time.Minute)
+		}
+		require.Greater(w, len(lasted), 1, "they end together")
+	})
+}
+
 func TestAWatchEndsWithItsContext(t *testing.T) {
 	inMemory(t, func(w *world) {
 		lw := w.maps()

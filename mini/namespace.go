@@ -1,6 +1,7 @@
 package mini
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -137,8 +138,8 @@ func podsFirst(lists []*metav1.APIResourceList, namespace string) (steps [2][]re
 // Namespaces is the namespace controller: it empties namespaces that are being deleted.
 //
 // Guarantees: it removes the finalizer "kubernetes" only after a pass over all resources
-// in a complete answer of discovery has found nothing. A 404 is never such an answer, and
-// never an empty list. What it has not done, and why, is in the conditions.
+// in a complete answer of discovery has found nothing. Neither a 404 nor {} is ever
+// such an answer, or an empty list. What it has not done, and why, is in the conditions.
 //
 // Caveats: a resource that is added to the API server during the last pass is missed. If
 // discovery leaves out one that it had before, without an error, the controller waits for
@@ -160,7 +161,7 @@ func NewNamespaceController(m *Manager) (*Controller, error) {
 	config := rest.CopyConfig(m.Cluster.config)
 	config.QPS = -1                           // no limit: a pass asks for each resource
 	config.WarningHandler = rest.NoWarnings{} // each list of an old kind would print one
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return no404{next} })
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return answers{next} })
 	discover, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return nil, err
@@ -174,21 +175,33 @@ func NewNamespaceController(m *Manager) (*Controller, error) {
 	return c, nil
 }
 
-// no404 makes an error of a 404 to a GET. This controller only gets discovery and lists,
-// which are never "not found": a proxy says that, or the path isn't served any more. For
-// client-go's discovery, a 404 for /api is a cluster without Pods and Secrets.
-type no404 struct{ next http.RoundTripper }
+// answers makes errors of answers that aren't the API server's. This controller only gets
+// discovery and lists, which are never "not found": a proxy says that, or the path isn't
+// served any more. And what succeeds has a kind: for client-go, {} is a cluster without
+// resources, and a login page is a deletion that went well.
+type answers struct{ next http.RoundTripper }
 
 // RoundTrip sends a request.
-func (t no404) RoundTrip(r *http.Request) (*http.Response, error) {
-	response, err := t.next.RoundTrip(r)
-	missing := err == nil && response.StatusCode == http.StatusNotFound
-	if !missing || r.Method != http.MethodGet {
-		return response, err
+func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := a.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
 	}
 	defer response.Body.Close()
-	page, _ := io.ReadAll(io.LimitReader(response.Body, 80))
-	return nil, fmt.Errorf("a 404 is no answer to this: %q", page)
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, err
+	}
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	if response.StatusCode == http.StatusNotFound && r.Method == http.MethodGet {
+		return nil, fmt.Errorf("a 404 is no answer to this: %.80q", body)
+	}
+	var is metav1.TypeMeta
+	_ = json.Unmarshal(body, &is) // what isn't JSON has no kind, either
+	if response.StatusCode < 300 && is.Kind == "" {
+		return nil, fmt.Errorf("an answer without a kind is nobody's: %.80q", body)
+	}
+	return response, nil
 }
 
 // recheck is the time between two passes: nothing watches all kinds, and an object may

@@ -610,6 +610,7 @@ func (w *tenants) pagesAt(path string, answer func(*http.Response)) (stop func()
 func TestAPageIsNoEmptyListAndNoEmptyDiscovery(t *testing.T) {
 	pages := maps.Clone(notFoundPages)
 	pages["a login page"] = func(r *http.Response) { page(r, http.StatusOK, "text/html", "<html>log in</html>") }
+	pages["an empty JSON"] = func(r *http.Response) { page(r, http.StatusOK, "application/json", "{}") }
 	for _, path := range []string{
 		"/api", "/apis", "/api/v1", "/apis/example.com/v1", "/api/v1/namespaces/red/secrets",
 		"/apis/example.com/v1/namespaces/red/fungi",
@@ -629,6 +630,29 @@ func TestAPageIsNoEmptyListAndNoEmptyDiscovery(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// For client-go, a deletion that a login portal has answered went well.
+func TestAPageIsNoDeletion(t *testing.T) {
+	for _, text := range []string{"<html>log in</html>", "{}"} {
+		withTenants(t, func(w *tenants) {
+			w.secret("red", "a")
+			w.answers(func(r *http.Request, response *http.Response) {
+				if r.Method == http.MethodDelete {
+					page(response, http.StatusOK, "text/html", text)
+				}
+			})
+			w.deleteNamespace("red")
+			w.after(time.Minute, "red")
+			failed := ""
+			for _, e := range w.Cluster.Trace.Events() {
+				if e.Op == "delete" && e.Outcome == trace.Failed {
+					failed = e.Reason
+				}
+			}
+			require.Contains(w, failed, text)
+		})
 	}
 }
 

@@ -145,6 +145,9 @@ func (r *Reflector) list(ctx context.Context) (version string, err error) {
 // an ERROR or an object that doesn't decode.
 func (r *Reflector) watch(ctx context.Context, from string) (version string, err error) {
 	began := time.Now()
+	// The server should have ended the watch by then. A proxy may be silent forever.
+	ctx, cancel := context.WithTimeout(ctx, maxWatch+30*time.Second)
+	defer cancel()
 	w, err := r.Source.Watch(ctx, from)
 	if apierrors.IsBadRequest(err) {
 		return from, fmt.Errorf("%w: %w", errUnreadable, err)

@@ -259,6 +259,24 @@ func TestAWatchThatEndsIsResumedWithoutAList(t *testing.T) {
 	})
 }
 
+// A proxy may live, and pass on nothing: no event, and no end. The watch ends by the reflector's own clock, which is
+// no failure.
+func TestAWatchThatFallsSilentIsResumedWithoutAList(t *testing.T) {
+	var asked []string
+	s := playScript(t, &script{
+		list: func(int) ([]mini.Object, string, error) { return nil, "1", nil },
+		watch: func(call int, version string) (watch.Interface, error) {
+			asked = append(asked, version)
+			if call != 2 {
+				return watch.NewFake(), nil
+			}
+			return streamOf(watch.Event{Type: watch.Added, Object: mapAt(2, "a", "2")}), nil
+		},
+	}, 11*time.Minute)
+	require.Equal(t, []string{"replace []", "update a=2"}, s.calls)
+	require.Equal(t, []string{"1", "1", "2"}, asked)
+}
+
 // After 410 Gone no watch from that version ever works again.
 func TestAForgottenVersionMakesTheReflectorListAgain(t *testing.T) {
 	inMemory(t, func(w *world) {
