@@ -28,8 +28,8 @@ import (
 //
 // Caveats: starts are at least a minute apart: a name has the minute. Without a timeZone,
 // the schedule is in UTC. A user who deletes the Job before its start is in the status
-// gets another one. A schedule that can't be read, which an old API server may have stored,
-// leaves only a line in the log: a CronJob's status has no conditions.
+// gets another one. A schedule that can't be read, which an old API server may have
+// stored, leaves only a line in the log: a CronJob's status has no conditions.
 type CronJobs struct {
 	Client *CachedClient
 }
