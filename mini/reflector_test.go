@@ -369,7 +369,7 @@ func TestAListThatFailsIsRepeatedAfterLongerAndLongerPauses(t *testing.T) {
 		}
 		return nil, "1", nil
 	}}
-	playScript(t, source, time.Hour)
+	playScript(t, source, 10*time.Minute)
 	require.Equal(t, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second},
 		pauses(source.lists))
 	require.Len(t, source.starts, 1, "the watch starts when a list has come through")
@@ -432,7 +432,7 @@ func TestProgressEndsARowOfFailures(t *testing.T) {
 		}
 		return nil, errors.New("not now")
 	}}
-	playScript(t, source, time.Hour)
+	playScript(t, source, 10*time.Minute)
 	require.Equal(t, []time.Duration{1, 2, 4, 0, 1, 2, 1, 2, 10, 1},
 		inSeconds(pauses(source.starts)), "the pauses of: %v", turns)
 }
