@@ -28,7 +28,6 @@ type leaders struct {
 	w       *world
 	mu      sync.Mutex // guards the rest
 	working []string
-	last    time.Time // when one last led
 }
 
 func newLeaders(w *world) *leaders {

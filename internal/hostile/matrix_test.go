@@ -88,11 +88,6 @@ func (c *component) cells() (all []cell) {
 // docs/hostile-network.md lists them.
 func (c *component) isAccepted(fault hostile.Fault, on hostile.Op, carried bool) bool {
 	switch {
-	case strings.HasPrefix(c.name, "mini-") && fault.Name == "silent":
-		// mini has no clock on a watch: one that falls silent stays silent, as in client-go. With a
-		// real API server, both rely on HTTP/2, which notices a connection that is dead, but not a
-		// proxy that lives and is silent. The library's informers cut such a watch.
-		return on == hostile.Watch || on == hostile.Everything
 	case c.name == "mini-job" && fault.Name == "busy429":
 		// client-go's REST client repeats a POST that got a 429, even one that was carried out. So a
 		// Job gets more Pods than it needs, and those that have succeeded count.
@@ -110,8 +105,6 @@ func (c *component) saysNothing(cell cell) bool {
 		// client-go's REST client does what Retry-After says ten times before it says anything, and
 		// an elector's deadline is shorter than that.
 		return cell.lasts < time.Minute || strings.HasSuffix(c.name, "elector")
-	case c.name == "mini-garbage":
-		return cell.on == hostile.Get // it says what it doesn't know, and not why
 	case c.name == "garbagecollector":
 		// Its client believes {}, and nothing at all, and the collector looks again five seconds
 		// later because the UID isn't the object's.

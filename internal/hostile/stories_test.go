@@ -98,7 +98,7 @@ func describe(o client.Object) string {
 		line = append(line, fmt.Sprint(o.Status.Replicas, o.Status.ReadyReplicas))
 	case *batchv1.Job:
 		line = append(line, fmt.Sprint(o.Status.Succeeded, o.Status.CompletionTime != nil))
-	case *corev1.Endpoints: //nolint:staticcheck // the controller's kind
+	case *corev1.Endpoints: //lint:ignore SA1019 it's the controller's kind
 		for _, subset := range o.Subsets {
 			line = append(line, fmt.Sprint(len(subset.Addresses), "+", len(subset.NotReadyAddresses)))
 		}
