@@ -91,16 +91,20 @@ func (c *Client) Get(ctx context.Context, key Request, into Object) error {
 }
 
 // isAbsent returns true if the API server itself says that it has no object with this
-// key, by a Status that names the object. A 404 alone proves nothing: a load balancer
-// sends one when it has lost its servers, and so does the API server for a path that it
-// doesn't serve.
+// key, by a Status that names the object, or its namespace. A 404 alone proves nothing: a
+// load balancer sends one when it has lost its servers, and so does the API server for a
+// path that it doesn't serve.
 func isAbsent(err error, key Request) bool {
 	var answer apierrors.APIStatus
 	if !apierrors.IsNotFound(err) || !errors.As(err, &answer) {
 		return false
 	}
 	about := answer.Status().Details
-	return about != nil && about.Name == key.Name && key.Name != "" &&
+	if about == nil || key.Name == "" {
+		return false
+	}
+	noNamespace := about.Kind == "namespaces" && about.Name == key.Namespace
+	return (about.Name == key.Name || noNamespace) &&
 		!apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 

@@ -610,6 +610,20 @@ func TestTheAPIServersNotFoundIsBelieved(t *testing.T) {
 	})
 }
 
+// A real API server answers an update like this if a namespace went together with the object.
+func TestAnObjectWhoseNamespaceIsMissingIsMissing(t *testing.T) {
+	inMemory(t, func(w *world) {
+		obj := configMap("left", "1")
+		obj.Namespace = "nowhere"
+		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "update"}, Status: &apierrors.NewNotFound(
+			schema.GroupResource{Resource: "namespaces"}, "nowhere").ErrStatus})
+		client := &mini.Client{Cluster: w.Cluster}
+		require.NoError(t, mini.IgnoreNotFound(client.Update(w.ctx, obj)))
+		obj.Namespace = "elsewhere"
+		require.False(t, apierrors.IsNotFound(client.Update(w.ctx, obj)), "it's in another namespace")
+	})
+}
+
 // A Pod has the name of its namespace. That the namespace is missing says nothing about a Pod.
 func TestAMissingNamespaceIsNotAMissingObject(t *testing.T) {
 	inMemory(t, func(w *world) {

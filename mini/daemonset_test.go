@@ -1112,7 +1112,7 @@ func TestADaemonWhoseAnswerWasLostIsOneTooManyForAMoment(t *testing.T) {
 			w.addDaemons(daemonSet(strategy))
 			most, _ := w.counted(time.Minute)
 			require.Len(w, w.live(), 1, "two agents on one node would use one port")
-			require.Equal(w, 2, most, "the caveat of DaemonSets says so")
+			require.LessOrEqual(w, most, 2, "the caveat of DaemonSets says so")
 		})
 	}
 }
