@@ -6,7 +6,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,13 +64,16 @@ func TestMetadataOnlyPodsOfARealServer(t *testing.T) {
 	config, namespace := clustertest.Config(t), clustertest.Namespace(t)
 	client, err := kubernetes.NewForConfig(config)
 	require.NoError(t, err)
-	create := func(name string) *corev1.Pod {
-		pod, err := client.CoreV1().Pods(namespace).Create(t.Context(), &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "web"}},
-			Spec: corev1.PodSpec{NodeSelector: map[string]string{"no": "node"},
-				Containers: []corev1.Container{{Name: "c", Image: "none"}}},
-		}, metav1.CreateOptions{})
-		require.NoError(t, err)
+	create := func(name string) (pod *corev1.Pod) {
+		require.EventuallyWithT(t, func(t *assert.CollectT) { // a namespace has no service account at first
+			var err error
+			pod, err = client.CoreV1().Pods(namespace).Create(context.Background(), &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "web"}},
+				Spec: corev1.PodSpec{NodeSelector: map[string]string{"no": "node"},
+					Containers: []corev1.Container{{Name: "c", Image: "none"}}},
+			}, metav1.CreateOptions{})
+			require.NoError(t, err)
+		}, 2*time.Minute, 100*time.Millisecond)
 		return pod
 	}
 	inList := create("list")

@@ -146,7 +146,7 @@ func TestResyncsAndRelistsTogetherAreALegalHistory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				i := handFed(InformerOptions[*corev1.Pod]{})
-				h := &slowHistory{legalHistory{t: t, known: map[Key]*corev1.Pod{}}}
+				h := &slowHistory{legalHistory: legalHistory{t: t, known: map[Key]*corev1.Pod{}}}
 				_, err := i.AddHandler(h, HandlerOptions{Resync: time.Second, Coalesce: coalesce})
 				require.NoError(t, err)
 				i.startHandlers()
@@ -159,18 +159,37 @@ func TestResyncsAndRelistsTogetherAreALegalHistory(t *testing.T) {
 				}
 				time.Sleep(time.Minute)
 				synctest.Wait()
+				h.mu.Lock()
+				defer h.mu.Unlock()
 				require.Len(t, h.known, 10)
 			})
 		})
 	}
 }
 
-// slowHistory takes a while for each call.
-type slowHistory struct{ legalHistory }
+// slowHistory takes a while for each update.
+type slowHistory struct {
+	mu sync.Mutex // guards legalHistory: resyncs go on while the test looks
+	legalHistory
+}
+
+func (h *slowHistory) OnAdd(pod *corev1.Pod, initial bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.legalHistory.OnAdd(pod, initial)
+}
 
 func (h *slowHistory) OnUpdate(old, pod *corev1.Pod) {
 	time.Sleep(30 * time.Millisecond)
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.legalHistory.OnUpdate(old, pod)
+}
+
+func (h *slowHistory) OnDelete(pod *corev1.Pod, final bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.legalHistory.OnDelete(pod, final)
 }
 
 // "Of a collection without resourceVersions everything works except WaitFor": each poll is a list,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -389,6 +390,7 @@ func TestAViewWithTheSameVersionReachesTheSink(t *testing.T) {
 			Sink[*corev1.ConfigMap](r.view), ReflectorOptions{NoStream: true})
 		r.start(t)
 		r.view.untilIsThere(t, "apple")
+		synctest.Wait() // the version is noted when the sink has taken it in
 		before := r.Health().ResourceVersion
 		require.NoError(t, r.stop())
 		from.value = "converted"

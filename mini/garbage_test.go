@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -617,10 +618,10 @@ func TestAPagesNotFoundInPlaceOfAPatchDoesNotLoseADependent(t *testing.T) {
 	for what, answer := range inorder.Map(notFoundPages) {
 		t.Run(what, func(t *testing.T) {
 			inMemory(t, func(w *world) {
-				pages := 0
+				var pages atomic.Int32
 				w.Cluster = w.behindProxy(func(r *http.Request, response *http.Response) {
-					if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/pods/a") && pages == 0 {
-						pages++
+					if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/pods/a") &&
+						pages.CompareAndSwap(0, 1) {
 						answer(response)
 					}
 				})
@@ -635,7 +636,7 @@ func TestAPagesNotFoundInPlaceOfAPatchDoesNotLoseADependent(t *testing.T) {
 					metav1.DeleteOptions{PropagationPolicy: &policy})
 				require.NoError(w, err)
 				time.Sleep(time.Minute)
-				require.Equal(w, 1, pages)
+				require.EqualValues(w, 1, pages.Load())
 				require.Equal(w, []string{"deployment/web", "pod/a", "pod/b"}, w.left())
 			})
 		})

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -226,14 +227,23 @@ func deleted(sent rest.Result) answer {
 	if err != nil {
 		return answer{Result: sent}
 	}
-	var is metav1.TypeMeta
-	isProtobuf := strings.HasPrefix(mediaType, runtime.ContentTypeProtobuf)
-	if !isProtobuf && (json.Unmarshal(body, &is) != nil || is.Kind == "") {
+	if !hasKind(mediaType, body) {
 		line, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n")
 		return answer{err: fmt.Errorf("whether it was deleted is not known: the answer is %d, %s, %q, "+
 			"and not an API server's", code, mediaType, line[:min(len(line), 120)])}
 	}
 	return answer{Result: sent}
+}
+
+// hasKind reports whether a body is a whole object that says of what kind it is.
+func hasKind(mediaType string, body []byte) bool {
+	if !strings.HasPrefix(mediaType, runtime.ContentTypeProtobuf) {
+		var is metav1.TypeMeta
+		return json.Unmarshal(body, &is) == nil && is.Kind != ""
+	}
+	message, isFramed := bytes.CutPrefix(body, []byte("k8s\x00"))
+	var envelope runtime.Unknown
+	return isFramed && envelope.Unmarshal(message) == nil && envelope.Kind != ""
 }
 
 // answer is that of the server, or why it was not asked.
