@@ -168,7 +168,7 @@ func skips(i int) bool {
 	case testing.Short():
 		step = 67
 	case race.Enabled:
-		step = 23
+		step = 41
 	}
 	return i%step != 0
 }
