@@ -19,6 +19,7 @@ import (
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/trace"
 )
 
 // jobWorld has a Job controller. It checks each status that the controller writes by the rules of a
@@ -1054,4 +1055,14 @@ func TestTheJobControllerNeedsBothKinds(t *testing.T) {
 			require.Error(w, err, "the scheme has one of two kinds")
 		}
 	})
+}
+
+// reconciles returns how often something of this name was reconciled lately.
+func (w *world) reconciles(name string, last time.Duration) (n int) {
+	for _, e := range w.Cluster.Trace.Events() {
+		if e.Kind == trace.ReconcileStart && e.Name == name && time.Since(w.Cluster.Trace.Started())-e.At <= last {
+			n++
+		}
+	}
+	return n
 }

@@ -20,7 +20,6 @@ import (
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/mini"
-	"github.com/loopwright/loopwright/trace"
 )
 
 // watchingNodes runs the controller of nodes, until stop is called.
@@ -131,16 +130,6 @@ func (w *world) nodeAfter(d time.Duration, name string) string {
 		text += fmt.Sprintf(" %s:%s", strings.TrimPrefix(t.Key, "node.kubernetes.io/"), t.Effect)
 	}
 	return text
-}
-
-// reconciles returns how often something of this name was reconciled lately.
-func (w *world) reconciles(name string, last time.Duration) (n int) {
-	for _, e := range w.Cluster.Trace.Events() {
-		if e.Kind == trace.ReconcileStart && e.Name == name && time.Since(w.Cluster.Trace.Started())-e.At <= last {
-			n++
-		}
-	}
-	return n
 }
 
 const (
