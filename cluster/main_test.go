@@ -23,7 +23,7 @@ import (
 // found by that name and is an error. All of them end with this process.
 
 // patience bounds what must not hang. It is far above what anything takes.
-const patience = 3 * time.Minute // a start gives up after two, and says what it waited for
+const patience = 6 * time.Minute // a start gives up after five, and says what it waited for
 
 // roleVariable makes this test binary play a part other than running tests.
 const roleVariable = "LOOPWRIGHT_CLUSTER_TEST_ROLE"

@@ -13,9 +13,10 @@ import (
 	"time"
 )
 
-// A process shows that it lives by holding the lock on a file that it inherits from its starter,
-// and writes its number into that file itself. So a stale pid file does no harm: this package
-// trusts a number, and kills its process, only while the lock is held.
+// A process shows that it lives by holding the lock on a file that it inherits from its starter.
+// Its number is in that file: the starter writes it as soon as there is a process, and the process
+// writes it again, in case its starter was killed in between. So a stale pid file does no harm: this
+// package trusts a number, and kills its process, only while the lock is held.
 
 const (
 	// stopPatience is how long a part may take to stop gracefully before it is killed. etcd's data
@@ -23,10 +24,11 @@ const (
 	stopPatience = 3 * time.Second
 	// killPatience is how long the kernel may take to end a killed process.
 	killPatience = 10 * time.Second
-	// claimTries and numberTries, times pollInterval, are a second: far longer than it takes to
-	// test a lock, or to start a process.
-	claimTries  = 50
-	numberTries = 50
+	// claimTries, times pollInterval, are a second: far longer than it takes to test a lock.
+	claimTries = 50
+	// numberTries, times pollInterval, are 20 s. Only if a starter was killed before it wrote a part's
+	// number, somebody waits for the part to do it, and on a busy machine a start takes seconds.
+	numberTries = 1000
 )
 
 // start runs a part detached from this process: in a session of its own, so that a Ctrl-C meant for
@@ -74,6 +76,7 @@ func start(part Part, at place, state state, binaries binaries, options Options)
 	if err := command.Start(); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", part, err)
 	}
+	_, writeErr := alive.WriteAt([]byte(strconv.Itoa(command.Process.Pid)), 0)
 	ended := make(chan struct{})
 	closeLog := release
 	release = func() {}
@@ -82,6 +85,10 @@ func start(part Part, at place, state state, binaries binaries, options Options)
 		closeLog()
 		close(ended)
 	}()
+	if writeErr != nil { // nobody could find it later
+		_ = command.Process.Kill()
+		return nil, fmt.Errorf("starting %s: writing the number of its process: %w", part, writeErr)
+	}
 	return ended, nil
 }
 

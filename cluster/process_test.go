@@ -43,6 +43,19 @@ func TestAPartThatIgnoresTheRequestToStopIsKilled(t *testing.T) {
 	<-ended
 }
 
+// Ctrl-C during a start on a busy machine would leave a part running, one that has not come as far as
+// to write its number.
+func TestAPartThatHasJustBeenStartedCanBeStopped(t *testing.T) {
+	at := place{dir: t.TempDir()}
+	require.NoError(t, at.make())
+	slow := filepath.Join(t.TempDir(), "slow")
+	require.NoError(t, os.WriteFile(slow, []byte("#!/bin/sh\nexec sleep 600\n"), 0o700))
+	ended, err := start(Etcd, at, state{}, binaries{controlplane: slow}, Options{})
+	require.NoError(t, err)
+	require.NoError(t, stopAll(at))
+	<-ended
+}
+
 func TestAnErrorShowsTheEndOfTheLogWithoutStackTraces(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "etcd.log")
 	write := func(content string) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,13 +24,12 @@ import (
 func (w *world) onRequests(
 	method, name string, on func(r *http.Request, number int) *http.Response,
 ) {
-	number := 0
+	var number atomic.Int64
 	w.Proxy(func(r *http.Request) *http.Response {
 		if r.Method != method || !strings.HasSuffix(r.URL.Path, "/configmaps/"+name) {
 			return nil
 		}
-		number++
-		return on(r, number)
+		return on(r, int(number.Add(1)))
 	})
 }
 
@@ -60,14 +61,16 @@ func (w *world) playWith404s(method, prefix string, lasts time.Duration) {
 		w.configMap(nameIn("shared", policy), owner(roots[policy]), owner(other))
 	}
 	w.Settle()
-	until, told := time.Now().Add(lasts), map[string]bool{}
+	until := time.Now().Add(lasts)
+	var told sync.Map // by name: several requests at once come this way
 	w.Proxy(func(r *http.Request) *http.Response {
 		_, name, isMap := strings.Cut(r.URL.Path, "/configmaps/")
-		if r.Method != method || !isMap || !strings.HasPrefix(name, prefix) ||
-			told[name] && time.Now().After(until) {
+		if r.Method != method || !isMap || !strings.HasPrefix(name, prefix) {
 			return nil
 		}
-		told[name] = true
+		if _, before := told.LoadOrStore(name, true); before && time.Now().After(until) {
+			return nil
+		}
 		return simulation.Answer(r, 404, inText, "404 page not found")
 	})
 	for _, policy := range policies {

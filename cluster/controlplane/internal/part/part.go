@@ -6,15 +6,16 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 )
 
 // Both variables hold the number of an inherited file descriptor.
 const (
-	// aliveVariable: a file that is locked for as long as this process lives.
-	// The process writes its number into it, so that nobody has to trust that a
-	// starter lived long enough to do so.
+	// aliveVariable: a file that is locked for as long as this process lives. Its starter writes the
+	// process's number into it, and so does the process, because a starter may be killed before
+	// it could.
 	aliveVariable = "LOOPWRIGHT_ALIVE_FD"
 	// lifelineVariable: the reading end of a pipe whose other end the starter
 	// holds and never writes to.
@@ -30,8 +31,8 @@ const (
 	// glance is how often a process looks whether its file is still there.
 	glance = time.Second
 	// removeTries, removePause apart, are how often a directory is removed: for longer than
-	// the other parts take to end.
-	removeTries = 100
+	// the other parts take to end, on a busy machine too.
+	removeTries = 600
 	removePause = 100 * time.Millisecond
 )
 
@@ -65,7 +66,7 @@ func followFile(alive *os.File) {
 	for range time.Tick(glance) {
 		var now syscall.Stat_t
 		if err := syscall.Fstat(int(alive.Fd()), &now); err == nil && now.Nlink == 0 {
-			end()
+			end("")
 		}
 	}
 }
@@ -76,10 +77,23 @@ func followFile(alive *os.File) {
 // here returns.
 func followPipe(lifeline *os.File) {
 	_, _ = io.Copy(io.Discard, lifeline)
-	if dir := os.Getenv(removeVariable); dir != "" {
+	end(os.Getenv(removeVariable))
+}
+
+// ending is held by the goroutine that ends this process, for good.
+var ending sync.Mutex
+
+// end ends this process, and removes a directory before, unless its name is empty. This process's
+// file is in that directory. So followFile sees it go, and waits here until the rest is gone, too.
+func end(dir string) {
+	ending.Lock()
+	if dir != "" {
 		remove(dir)
 	}
-	end()
+	self := os.Getpid()
+	_ = syscall.Kill(self, syscall.SIGTERM)
+	time.Sleep(patience)
+	_ = syscall.Kill(self, syscall.SIGKILL)
 }
 
 // remove removes a directory in which this process and others may still be at work. A file that is
@@ -91,11 +105,4 @@ func remove(dir string) {
 		}
 		time.Sleep(removePause)
 	}
-}
-
-func end() {
-	self := os.Getpid()
-	_ = syscall.Kill(self, syscall.SIGTERM)
-	time.Sleep(patience)
-	_ = syscall.Kill(self, syscall.SIGKILL)
 }
