@@ -2,6 +2,7 @@ package mask
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -80,6 +81,16 @@ func TestWhatDiffersIsFoundAndNamed(t *testing.T) {
 
 	fewer := Compare(one, state(t)(objects[:2], log))
 	require.Contains(t, fewer, Difference{Path: "Pod/web-rs1-pod2", Theirs: "there"})
+}
+
+// The API server cuts a long name off before it adds five characters. Two Pods would differ in a name that nobody chose.
+func TestANameThatWasCutOffIsMaskedToo(t *testing.T) {
+	long := strings.Repeat("w", 70)
+	pod := func(name string) ([]stage.Object, []stage.Change) {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "s1", Name: name, GenerateName: long + "-"}}
+		return []stage.Object{pod}, []stage.Change{{Kind: stage.Pod, Object: pod}}
+	}
+	require.Empty(t, Compare(state(t)(pod(long[:58]+"abcde")), state(t)(pod(long[:58]+"zzzzz"))))
 }
 
 // A step that says nothing of what it leads to would be over before it has begun.

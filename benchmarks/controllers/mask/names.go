@@ -68,10 +68,10 @@ func newNames(objects []stage.Object, log []stage.Change) (*names, error) {
 	return n, nil
 }
 
-// isGenerated reports whether the API server has made the Pod's name. A StatefulSet names its Pods itself, and the original
-// notes a name to generate from nevertheless.
+// isGenerated reports whether the API server has made the Pod's name. It cuts a long name off, so that it's 63 characters with
+// the five that it adds. A StatefulSet names its Pods itself, and the original notes a name to generate from nevertheless.
 func isGenerated(pod *corev1.Pod) bool {
-	return pod.GenerateName != "" && len(pod.Name) == len(pod.GenerateName)+5
+	return pod.GenerateName != "" && len(pod.Name) == min(len(pod.GenerateName), 58)+5
 }
 
 func (n *names) replace(text string) string {
