@@ -60,7 +60,8 @@ func (p rawPatch) Data(Object) ([]byte, error) { return p.data, nil }
 //	err := c.Patch(ctx, pod, client.MergeFrom(before))
 //
 // A list that differs is replaced as a whole. What other clients have added to it in the meantime
-// is lost, unless MergeFromWithOptimisticLock makes it a conflict.
+// is lost, unless MergeFromWithOptimisticLock makes it a conflict. Numbers stay as they're spelled,
+// to the last digit.
 func MergeFrom(obj Object) Patch { return MergeFromWithOptions(obj) }
 
 // MergeFromWithOptions is MergeFrom with options.
