@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Timeline renders events for people: one line an event, with the time since
@@ -14,6 +16,9 @@ import (
 //	1.310s  listwatch  watch event  Pod default/web-1  ADDED at resourceVersion 815
 //
 // The zero Timeline works. Rendering is pure; only Write and Follow do I/O.
+//
+// Names and errors come from servers, and from whoever made the object. So a line break or an escape
+// sequence in one of them is shown, as \n or \x1b, and doesn't reach the terminal.
 type Timeline struct {
 	Filter Filter // what to show; zero shows everything
 	Color  bool   // ANSI colours; the caller knows whether its output is a terminal
@@ -69,15 +74,33 @@ func (t Timeline) Follow(ctx context.Context, rec *Recorder, w io.Writer) error 
 }
 
 func (t *Timeline) widen(e Event) {
-	t.LayerWidth = max(t.LayerWidth, len(e.Layer))
-	t.ObjectWidth = max(t.ObjectWidth, len(subject(e)))
+	t.LayerWidth = max(t.LayerWidth, len(printable(e.Layer)))
+	t.ObjectWidth = max(t.ObjectWidth, len(printable(subject(e))))
 }
 
 // Line renders one event, even if the filter does not select it.
 func (t Timeline) Line(e Event) string {
 	s := fmt.Sprintf("%8.3fs  %-*s  %s  %-*s  %s",
-		e.At.Seconds(), t.LayerWidth, e.Layer, t.paint(e), t.ObjectWidth, subject(e), narrate(e))
+		e.At.Seconds(), t.LayerWidth, printable(e.Layer), t.paint(e),
+		t.ObjectWidth, printable(subject(e)), printable(narrate(e)))
 	return strings.TrimRight(s, " ")
+}
+
+// printable writes what a terminal would act on in Go's notation.
+func printable(s string) string {
+	isActive := func(r rune) bool { return !unicode.IsPrint(r) }
+	if !strings.ContainsFunc(s, isActive) {
+		return s
+	}
+	var all strings.Builder
+	for _, r := range s {
+		if isActive(r) {
+			all.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		} else {
+			all.WriteRune(r)
+		}
+	}
+	return all.String()
 }
 
 // paint pads before it colours, because an escape sequence takes bytes but no width.

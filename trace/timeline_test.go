@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -129,6 +130,27 @@ func TestColourChangesNothingButTheColour(t *testing.T) {
 		s = strings.ReplaceAll(s, code, "")
 	}
 	assert.Equal(t, plain.String(), s)
+}
+
+// An error's text would forge lines of the timeline, clear the screen, or rename the window.
+func TestNothingInAnEventReachesTheTerminalAsACommand(t *testing.T) {
+	const evil = "a\nb\r\x1b[2Jc\u009bd\u202ee\x00\tä"
+	const shown = `a\nb\r\x1b[2Jc\u009bd\u202ee\x00\tä`
+	for kind := List; kind <= Note; kind++ {
+		event := Event{Kind: kind, Layer: evil, Object: evil, Namespace: evil, Name: evil,
+			Version: evil, Op: evil, Reason: evil, ToNamespace: evil, ToName: evil}
+		var out bytes.Buffer
+		require.NoError(t, Timeline{}.Write(&out, []Event{event}))
+		line, isOne := strings.CutSuffix(out.String(), "\n")
+		require.True(t, isOne)
+		require.NotContainsf(t, line, "\n", "%s is more than one line", kind)
+		require.Containsf(t, line, shown, "%s", kind)
+		for _, r := range line {
+			require.Truef(t, unicode.IsPrint(r), "%s prints %q", kind, r)
+		}
+	}
+	require.Equal(t, `\x1b`, printable("\x1b"))
+	require.Equal(t, `"quoted"`, printable(`"quoted"`), "what does no harm stays as it is")
 }
 
 func TestFollowShowsEventsAsTheyComeAndTheRestAtTheEnd(t *testing.T) {
