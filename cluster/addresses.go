@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,11 +16,20 @@ import (
 // returns the cluster.
 const firstPod = "loopwright-first"
 
+// forgottenAfter is how long the first Pod waits for its address before another one takes its place.
+// kwok needs a fraction of a second.
+const forgottenAfter = 10 * time.Second
+
 var errNoAddress = errors.New("the first Pod has no address yet")
 
 // checkAddresses makes a Pod, finds out whether it has an address, and removes it. kwok 0.8.0 makes its pool
 // of addresses when the first Pod wants one. If two want one at that moment, it may make two pools, and give
 // both Pods the same address: see ipPool in its pkg/kwok/controllers/pod_controller.go.
+//
+// kwok may also forget a Pod for good. It drops one whose patch fails, unless the failure is one of five that it
+// repeats (shouldRetry in utils.go; a 500 and a connection that broke aren't), and all Pods of a node if the list
+// that follows the node's lease fails (podsOnNodeSyncWorker in controller.go). Only another event about the Pod
+// would wake it. On a busy machine that happens, so it's made again.
 func checkAddresses(ctx context.Context, client kubernetes.Interface) error {
 	pods := client.CoreV1().Pods(metav1.NamespaceDefault)
 	pod, err := pods.Get(ctx, firstPod, metav1.GetOptions{})
@@ -28,13 +38,22 @@ func checkAddresses(ctx context.Context, client kubernetes.Interface) error {
 		return makeFirstPod(ctx, client)
 	case err != nil:
 		return fmt.Errorf("looking for the address of the first Pod: %w", err)
-	case pod.Status.PodIP == "":
+	case pod.Status.PodIP == "" && !isForgotten(pod):
 		return errNoAddress
 	}
 	if err := pods.Delete(ctx, firstPod, *metav1.NewDeleteOptions(0)); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("deleting the first Pod: %w", err)
 	}
+	if pod.Status.PodIP == "" {
+		return errNoAddress
+	}
 	return nil
+}
+
+// isForgotten reports whether a Pod has waited for too long. Its times are the API server's, on the same machine.
+func isForgotten(pod *corev1.Pod) bool {
+	made := pod.CreationTimestamp
+	return !made.IsZero() && time.Since(made.Time) > forgottenAfter
 }
 
 func makeFirstPod(ctx context.Context, client kubernetes.Interface) error {
