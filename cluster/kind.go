@@ -84,8 +84,9 @@ func createKind(ctx context.Context, engine engine, options Options, kubeconfig 
 		kind.CreateWithDisplaySalutation(false))
 }
 
-// connectKind checks that the API server answers and that the cluster leaves the sample
-// controllers' kinds to us. A cluster of that name that was created without our patch does not.
+// connectKind checks that the API server answers and that the cluster runs the controllers that are
+// wanted, and leaves the others to us. It may have been created without our patch, or for a chapter
+// that needs another one.
 func connectKind(ctx context.Context, options Options, kubeconfig string) (*Cluster, error) {
 	config, err := restConfigFromFile(kubeconfig)
 	if err != nil {
@@ -98,21 +99,52 @@ func connectKind(ctx context.Context, options Options, kubeconfig string) (*Clus
 	if err := checkServing(ctx, client); err != nil {
 		return nil, fmt.Errorf("the kind cluster %q: %w", options.KindName, err)
 	}
-	active, err := activeSampleControllers(ctx, client)
+	active, err := activeControllers(ctx, client)
 	if err != nil {
 		return nil, err
 	}
-	unwanted := slices.DeleteFunc(slices.Clone(active), func(name string) bool { return slices.Contains(options.Originals, name) })
-	if len(unwanted) > 0 {
-		return nil, fmt.Errorf("the kind cluster %q runs its own %s: allow it with ORIGINALS=%s, choose another cluster with KIND_NAME=..., or remove this one with `kind delete cluster --name %s`",
-			options.KindName, strings.Join(unwanted, ", "), strings.Join(active, ","), options.KindName)
+	if err := options.checkActive(active); err != nil {
+		return nil, err
 	}
 	return &Cluster{Mode: Kind, Name: "kind cluster " + options.KindName, Kubeconfig: kubeconfig, config: config, kindName: options.KindName}, nil
 }
 
-// activeSampleControllers reads the command line of the kube-controller-manager
-// that kubeadm runs as a static pod.
-func activeSampleControllers(ctx context.Context, client kubernetes.Interface) ([]string, error) {
+// checkActive compares the controllers that a kind cluster runs with those that are wanted. kind can
+// only choose them when it makes a cluster.
+func (o Options) checkActive(active []string) error {
+	unwanted := slices.DeleteFunc(slices.Clone(active), o.wants)
+	if len(unwanted) == 0 {
+		for _, name := range slices.Concat(SampleControllers, OptionalControllers) {
+			if o.wants(name) && !slices.Contains(active, name) {
+				return fmt.Errorf("the kind cluster %q lacks %s, which it was made without: choose another cluster with KIND_NAME=..., or remove this one with `kind delete cluster --name %[1]s`, and it's made again",
+					o.KindName, name)
+			}
+		}
+		return nil
+	}
+	allow := slices.Clone(o.Originals)
+	for _, name := range unwanted {
+		if slices.Contains(SampleControllers, name) {
+			allow = append(allow, name)
+		} else {
+			allow = slices.DeleteFunc(allow, func(original string) bool { return original == off+name })
+		}
+	}
+	return fmt.Errorf("the kind cluster %q runs its own %s: allow it with ORIGINALS=%s, choose another cluster with KIND_NAME=..., or remove this one with `kind delete cluster --name %s`",
+		o.KindName, strings.Join(unwanted, ", "), strings.Join(allow, ","), o.KindName)
+}
+
+// wants reports whether the cluster is to run a controller of its own.
+func (o Options) wants(name string) bool {
+	if slices.Contains(SampleControllers, name) {
+		return slices.Contains(o.Originals, name)
+	}
+	return !slices.Contains(o.Originals, off+name)
+}
+
+// activeControllers reads the command line of the kube-controller-manager that kubeadm runs as a
+// static pod, and returns those of the controllers that this project rebuilds that it runs.
+func activeControllers(ctx context.Context, client kubernetes.Interface) ([]string, error) {
 	pods, err := client.CoreV1().Pods(metav1.NamespaceSystem).List(ctx, metav1.ListOptions{LabelSelector: "component=" + string(ControllerManager)})
 	if err != nil {
 		return nil, fmt.Errorf("looking for kube-controller-manager: %w", err)
@@ -121,7 +153,7 @@ func activeSampleControllers(ctx context.Context, client kubernetes.Interface) (
 		return nil, errors.New("looking for kube-controller-manager: no pod in kube-system has the label component=kube-controller-manager")
 	}
 	var active []string
-	for _, name := range SampleControllers {
+	for _, name := range slices.Concat(SampleControllers, OptionalControllers) {
 		off := true
 		for _, pod := range pods.Items {
 			for _, container := range pod.Spec.Containers {

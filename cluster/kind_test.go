@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -88,13 +89,14 @@ func TestControllersThatAreOnAreFound(t *testing.T) {
 		"a similar name":   {[]string{all + "-deployment-controller,-endpoints-controller,-replicaset-controller-2"}, []string{"replicaset-controller"}},
 		"explicitly named": {[]string{"--controllers=deployment-controller"}, SampleControllers},
 	} {
+		test.active = append(slices.Clone(test.active), OptionalControllers...) // no flag here switches one off
 		t.Run(name, func(t *testing.T) {
-			active, err := activeSampleControllers(t.Context(), fake.NewClientset(managerPod(test.flags...)))
+			active, err := activeControllers(t.Context(), fake.NewClientset(managerPod(test.flags...)))
 			require.NoError(t, err)
 			assert.Equal(t, test.active, active)
 		})
 	}
-	_, err := activeSampleControllers(t.Context(), fake.NewClientset())
+	_, err := activeControllers(t.Context(), fake.NewClientset())
 	assert.ErrorContains(t, err, "no pod in kube-system has the label component=kube-controller-manager")
 }
 
@@ -149,6 +151,39 @@ func TestAKindClusterThatRunsItsOwnControllersIsRefused(t *testing.T) {
 		" allow it with ORIGINALS=deployment-controller,replicaset-controller,endpoints-controller,"+
 		" choose another cluster with KIND_NAME=..., or remove this one with `kind delete cluster --name mine`")
 	assert.NotContains(t, readFile(t, docker+".calls"), "rm ", "a cluster that somebody else made was removed")
+}
+
+// The chapter's own controller would fight with Kubernetes', or nobody would do the work, and the
+// program would print wrong numbers and end with 0.
+func TestAKindClusterThatWasMadeForAnotherChapterIsRefused(t *testing.T) {
+	samples := "-deployment-controller,-replicaset-controller,-endpoints-controller"
+	for name, c := range map[string]struct {
+		flags, originals, says string
+	}{
+		"it runs what has to be off": {"*," + samples, "-job-controller",
+			"runs its own job-controller: allow it with ORIGINALS=, choose another cluster with KIND_NAME=..., or remove"},
+		"it runs one of two": {"*," + samples + ",-job-controller", "-job-controller,-cronjob-controller",
+			"runs its own cronjob-controller: allow it with ORIGINALS=-job-controller, choose"},
+		"it lacks what has to be on": {"*," + samples + ",-job-controller", "", "lacks job-controller, which it was made without"},
+		"it lacks a sample":          {"*," + samples, "deployment-controller", "lacks deployment-controller"},
+		"it is as wanted":            {"*," + samples + ",-job-controller", "-job-controller", ""},
+		"one more is on, as wanted":  {"*,-replicaset-controller,-endpoints-controller", "deployment-controller", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kindCluster(t, "--controllers="+c.flags)
+			options := Options{Mode: Kind, Dir: t.TempDir(), KindName: "mine"}
+			if c.originals != "" {
+				options.Originals = strings.Split(c.originals, ",")
+			}
+			_, err := Up(t.Context(), options)
+			if c.says == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, `the kind cluster "mine" `+c.says)
+			require.ErrorContains(t, err, "`kind delete cluster --name mine`")
+		})
+	}
 }
 
 func TestAKindClusterThatLeavesTheSamplesAloneIsReused(t *testing.T) {
