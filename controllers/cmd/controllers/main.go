@@ -14,6 +14,8 @@ import (
 	"os"
 	"strings"
 
+	"k8s.io/client-go/rest"
+
 	ctrl "github.com/loopwright/loopwright"
 	"github.com/loopwright/loopwright/controllers/all"
 	"github.com/loopwright/loopwright/manager"
@@ -47,6 +49,9 @@ func run(ctx context.Context, args []string, out, logs io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("finding the cluster: %w", err)
 	}
+	cluster.WarningHandlerWithContext = warnings{
+		log.NewKubeAPIWarningLogger(log.KubeAPIWarningLoggerOptions{Deduplicate: true}),
+	}
 	mgr, err := ctrl.NewManager(cluster, s.manager)
 	if err != nil {
 		return err
@@ -63,4 +68,17 @@ func run(ctx context.Context, args []string, out, logs io.Writer) error {
 		"cluster", cluster.Host, "lease", s.lease(), "metrics", s.manager.Metrics.BindAddress,
 		"probes", s.manager.HealthProbeBindAddress, "debug", s.manager.PprofBindAddress)
 	return mgr.Start(ctx)
+}
+
+// warnings passes on what the API server warns of, but for the one thing that this program can't
+// change: it writes Endpoints for those who still read them.
+type warnings struct{ rest.WarningHandlerWithContext }
+
+// HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext.
+func (w warnings) HandleWarningHeaderWithContext(
+	ctx context.Context, code int, agent, text string,
+) {
+	if !strings.HasPrefix(text, "v1 Endpoints is deprecated") {
+		w.WarningHandlerWithContext.HandleWarningHeaderWithContext(ctx, code, agent, text)
+	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
@@ -15,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/loopwright/loopwright/cluster/clustertest"
+	ctrllog "github.com/loopwright/loopwright/manager/log"
 )
 
 // asProgram makes the test binary the program.
@@ -87,8 +90,26 @@ func TestTheProgramRollsADeploymentOutAndRefusesToBeThereTwice(t *testing.T) {
 
 	require.NoError(t, first.Process.Signal(os.Interrupt))
 	require.NoError(t, first.Wait(), "to be told to stop is no error: %s", log)
+	require.NotContains(t, log.String(), "deprecated", "its user can do nothing about Endpoints")
 	lease, err := client.CoordinationV1().Leases(namespace).Get(t.Context(), leaseName,
 		metav1.GetOptions{})
 	require.NoError(t, err)
 	assert.Empty(t, *lease.Spec.HolderIdentity, "another replica would have to wait")
+}
+
+func TestOnlyTheWarningAboutEndpointsIsLeftOut(t *testing.T) {
+	var log bytes.Buffer
+	ctx := logr.NewContext(t.Context(), funcr.New(func(_, args string) {
+		log.WriteString(args + "\n")
+	}, funcr.Options{}))
+	w := warnings{ctrllog.NewKubeAPIWarningLogger(ctrllog.KubeAPIWarningLoggerOptions{})}
+	for _, text := range []string{
+		"v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+		"v1 ComponentStatus is deprecated in v1.19+", `unknown field "spec.x"`,
+	} {
+		w.HandleWarningHeaderWithContext(ctx, 299, "-", text)
+	}
+	require.NotContains(t, log.String(), "v1 Endpoints")
+	require.Contains(t, log.String(), "v1 ComponentStatus is deprecated in v1.19+")
+	require.Contains(t, log.String(), "spec.x")
 }
