@@ -45,7 +45,12 @@ func readTree(dir string) (*tree, error) {
 		if entry.IsDir() {
 			return found.directory(name)
 		}
-		if !entry.Type().IsRegular() || path.Ext(name) != ".go" && path.Base(name) != "go.mod" {
+		isSource := path.Ext(name) == ".go" || path.Base(name) == "go.mod"
+		if entry.Type()&fs.ModeSymlink != 0 {
+			found.link(at, name, isSource)
+			return nil
+		}
+		if !entry.Type().IsRegular() || !isSource {
 			return nil
 		}
 		text, err := os.ReadFile(at)
@@ -79,6 +84,14 @@ func (t *tree) moduleOf(name string) *module {
 		if dir == "." {
 			return nil
 		}
+	}
+}
+
+// link notes a link to sources.
+func (t *tree) link(at, name string, isSource bool) {
+	if to, err := os.Stat(at); isSource || err == nil && to.IsDir() {
+		t.notes = append(t.notes, Problem{At: token.Position{Filename: name}, What: "a link",
+			Why: "what it leads to is not changed, unless that is in this tree, too"})
 	}
 }
 

@@ -13,11 +13,17 @@ import (
 )
 
 // WriteTo writes the tree, with what changes, into a directory that does not exist or is empty. If it fails,
-// the directory is as it was.
+// the directory is as it was. A directory that exists stays the same one, because it may be somebody's working directory, and
+// a link to one stays a link.
 func (p *Plan) WriteTo(dir string) (err error) {
 	dir, err = filepath.Abs(dir)
 	if err != nil {
 		return err
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	} else if _, err := os.Lstat(dir); err == nil {
+		return fmt.Errorf("%s is a link that leads nowhere: remove it, or name another directory", dir)
 	}
 	inside, err := within(p.dir, dir)
 	if err != nil {
@@ -27,16 +33,21 @@ func (p *Plan) WriteTo(dir string) (err error) {
 		return fmt.Errorf("%s is within the tree that is to be ported: name a directory elsewhere", dir)
 	}
 	entries, err := os.ReadDir(dir)
+	exists := err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if len(entries) > 0 {
 		return fmt.Errorf("%s is not empty, and what is there is not to be mixed with this: remove it, or name another directory", dir)
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
+	beside := dir // a directory that exists may be another file system than the one around it
+	if !exists {
+		beside = filepath.Dir(dir)
+	}
+	if err := os.MkdirAll(beside, 0o777); err != nil {
 		return err
 	}
-	unfinished, err := os.MkdirTemp(filepath.Dir(dir), ".port-")
+	unfinished, err := os.MkdirTemp(beside, ".port-")
 	if err != nil {
 		return err
 	}
@@ -45,10 +56,27 @@ func (p *Plan) WriteTo(dir string) (err error) {
 	if err := p.copyTo(tree); err != nil {
 		return err
 	}
-	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if !exists {
+		return os.Rename(tree, dir)
+	}
+	return moveAll(tree, dir)
+}
+
+// moveAll moves what is in one directory to another one. If it fails, the other one has nothing of it.
+func moveAll(from, to string) error {
+	entries, err := os.ReadDir(from)
+	if err != nil {
 		return err
 	}
-	return os.Rename(tree, dir)
+	for i, entry := range entries {
+		if err := os.Rename(filepath.Join(from, entry.Name()), filepath.Join(to, entry.Name())); err != nil {
+			for _, moved := range entries[:i] {
+				err = errors.Join(err, os.RemoveAll(filepath.Join(to, moved.Name())))
+			}
+			return err
+		}
+	}
+	return nil
 }
 
 // within reports whether a directory is the same as another one or lies below it.
@@ -109,7 +137,7 @@ func (p *Plan) copyTo(to string) error {
 		case entry.IsDir():
 			return os.MkdirAll(target, info.Mode().Perm()|0o700)
 		case info.Mode()&fs.ModeSymlink != 0:
-			link, err := os.Readlink(at)
+			link, err := p.readLink(at)
 			if err != nil {
 				return err
 			}
@@ -125,6 +153,23 @@ func (p *Plan) copyTo(to string) error {
 		}
 		return os.WriteFile(target, text, info.Mode().Perm())
 	})
+}
+
+// readLink returns what a link of the tree is to say elsewhere. A relative one that leads out of the tree would lead to
+// something else from there.
+func (p *Plan) readLink(at string) (string, error) {
+	link, err := os.Readlink(at)
+	if err != nil || filepath.IsAbs(link) {
+		return link, err
+	}
+	leadsTo, err := filepath.Abs(filepath.Join(filepath.Dir(at), link))
+	if err != nil {
+		return "", err
+	}
+	if inside, err := within(p.dir, leadsTo); inside || err != nil {
+		return link, err
+	}
+	return leadsTo, nil
 }
 
 // WriteInPlace replaces the files that change, each at once. Git has to know their old text, unless force says
@@ -144,18 +189,28 @@ func (p *Plan) WriteInPlace(ctx context.Context, force bool) error {
 	return nil
 }
 
-// kept returns an error if the old text of a file would be lost.
+// kept returns an error if the old text of a file would be lost: unless the last commit has it, to the letter. The
+// repository that counts is the innermost one, which may be a submodule or another clone, and what `git status` says does
+// not: it takes a file's word for it that it is unchanged (git update-index --assume-unchanged).
 func (p *Plan) kept(ctx context.Context) error {
-	arguments := []string{"-C", p.dir, "status", "--porcelain", "--ignored", "--untracked-files=all", "--"}
+	var lost []string
 	for _, c := range p.Changes {
-		arguments = append(arguments, filepath.FromSlash(c.Name))
+		at := filepath.Join(p.dir, filepath.FromSlash(c.Name))
+		show := exec.CommandContext(ctx, "git", "-C", filepath.Dir(at), "cat-file", "--filters", "HEAD:./"+filepath.Base(at))
+		committed, err := show.Output()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if errors.Is(err, exec.ErrNotFound) {
+			return fmt.Errorf("git is not there to say whether old text would be lost: write elsewhere with -o, or use --force (%w)", err)
+		}
+		if err != nil || !bytes.Equal(committed, c.Before) {
+			lost = append(lost, c.Name)
+		}
 	}
-	out, err := exec.CommandContext(ctx, "git", arguments...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("git does not know %s, so the old text would be lost: write elsewhere with -o, or use --force (%s)", p.dir, bytes.TrimSpace(out))
-	}
-	if len(out) > 0 {
-		return fmt.Errorf("these files have changes that are not committed: commit them, write elsewhere with -o, or use --force\n%s", bytes.TrimRight(out, "\n"))
+	if len(lost) > 0 {
+		return fmt.Errorf("git's last commit does not have the text of these files, so it would be lost: commit them, write elsewhere with -o, or use --force\n%s",
+			strings.Join(lost, "\n"))
 	}
 	return nil
 }
