@@ -2,8 +2,8 @@
 // did and why something fails.
 //
 // A reconciler calls Eventf and goes on. The event waits in the Writer's correlator, which only
-// counts it if it is the same event again; the Writer's one loop creates the Event objects and
-// updates their counts.
+// counts it if it is the same event again; the Writer's loop has the Event objects created and their
+// counts updated, those of different namespaces at once.
 //
 // Neighbours: below it are events and record, with the interfaces that users hold. Above it is the
 // manager, which makes one Writer, runs it, and stops it after everything that could record an

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -23,8 +24,8 @@ import (
 	"github.com/loopwright/loopwright/manager/metrics"
 )
 
-// writeTimeout bounds one request, so that a server that hangs does not delay the other events for
-// longer.
+// writeTimeout bounds one request, so that a server that hangs does not delay the other events of
+// the namespace for longer.
 const writeTimeout = 10 * time.Second
 
 var errDrained = errors.New("the time for writing the last events is over")
@@ -138,24 +139,38 @@ func saved(event *eventsv1.Event, answer rest.Result) error {
 	return nil
 }
 
-// write does one write that is due. It returns false if none is due.
-func (w *Writer) write(ctx context.Context) bool {
+// write begins one write that is due, in the place that the caller has taken. It returns false, and
+// gives the place back, if none is due.
+func (w *Writer) write(ctx context.Context, started *sync.WaitGroup) bool {
 	w.mu.Lock()
 	u, due := w.correlator.take(time.Now())
 	w.mu.Unlock()
 	if !due {
+		<-w.places
 		return false
 	}
-	err := w.send(ctx, u)
+	started.Go(func() {
+		w.finish(ctx, u, w.send(ctx, u))
+		<-w.places
+		w.wakeUp()
+	})
+	return true
+}
+
+// finish tells the correlator, and the user, how a write has ended.
+func (w *Writer) finish(ctx context.Context, u update, err error) {
+	verdict := classify(err, u.unsure)
+	if verdict == unsure && context.Cause(ctx) == errDrained {
+		verdict = cutOff
+	}
 	w.mu.Lock()
-	verdict := w.correlator.ended(u, classify(err, u.unsure), time.Now())
+	verdict = w.correlator.ended(u, verdict, time.Now())
 	if verdict == renamed {
 		w.stamp = max(w.stamp+1, time.Now().UnixNano())
 		u.series.event.Name = eventName(u.event.Regarding.Name, w.stamp)
 	}
 	w.mu.Unlock()
 	w.tell(u, verdict, err)
-	return true
 }
 
 // send creates the event, or patches it. The server deletes events after an hour by default, so an
@@ -182,6 +197,7 @@ const (
 	renamed                    // try again under another name
 	unwanted                   // the server refuses it, and would refuse it again
 	unreachable                // too many attempts failed
+	cutOff                     // the Writer was stopped, and its time is over
 )
 
 // classify maps an error to a verdict. If a create returns "already exists" and we have tried it

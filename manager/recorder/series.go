@@ -59,7 +59,7 @@ type seriesState uint8
 
 const (
 	waiting seriesState = iota // in the heap: written when due
-	writing                    // the loop is writing it
+	writing                    // it is being written
 	idle                       // in the list: the server has every occurrence
 )
 
@@ -87,14 +87,22 @@ type series struct {
 type correlator struct {
 	all     map[seriesKey]*series
 	alike   map[about]map[*series]bool // series that differ only in their notes
-	queue   seriesHeap                 // the waiting ones
+	queue   seriesHeap                 // the waiting ones, but for those that are held back
 	rest    list.List                  // the *series that are idle, longest first
 	arrived uint64
 	stopped bool // a write that fails is not tried again
+
+	// By namespace: how many writes are under way, and the series that are due and wait until there
+	// is none. So a namespace whose writes hang holds up no other one.
+	underWay map[string]int
+	heldBack map[string][]*series
 }
 
 func newCorrelator() *correlator {
-	return &correlator{all: map[seriesKey]*series{}, alike: map[about]map[*series]bool{}}
+	return &correlator{
+		all: map[seriesKey]*series{}, alike: map[about]map[*series]bool{},
+		underWay: map[string]int{}, heldBack: map[string][]*series{},
+	}
 }
 
 // observe counts an occurrence. It returns false if the event is new and the correlator is full of
@@ -221,12 +229,13 @@ func (c *correlator) next() time.Time {
 	return c.queue[0].due
 }
 
-// take returns a write that is due.
+// take returns a write that is due. The caller does it, and then calls ended.
 func (c *correlator) take(now time.Time) (update, bool) {
-	if len(c.queue) == 0 || c.queue[0].due.After(now) && !c.stopped {
+	s := c.pop(now)
+	if s == nil {
 		return update{}, false
 	}
-	s := heap.Pop(&c.queue).(*series)
+	c.underWay[s.event.Namespace]++
 	s.state = writing
 	u := update{
 		series: s, api: s.key.api, event: s.event.DeepCopy(),
@@ -240,10 +249,35 @@ func (c *correlator) take(now time.Time) (update, bool) {
 	return u, true
 }
 
+// pop returns the series that is due first and that may be written now, or nil.
+func (c *correlator) pop(now time.Time) *series {
+	for len(c.queue) > 0 && (c.stopped || !c.queue[0].due.After(now)) {
+		s := heap.Pop(&c.queue).(*series)
+		namespace := s.event.Namespace
+		if c.stopped || c.underWay[namespace] == 0 {
+			return s
+		}
+		c.heldBack[namespace] = append(c.heldBack[namespace], s)
+	}
+	return nil
+}
+
+// release puts the series of a namespace back in their old places.
+func (c *correlator) release(namespace string) {
+	for _, s := range c.heldBack[namespace] {
+		heap.Push(&c.queue, s)
+	}
+	delete(c.heldBack, namespace)
+}
+
 // ended handles the result of a write, and returns the final verdict: it gives up a write that has
 // failed too often, or that failed after stop.
 func (c *correlator) ended(u update, v verdict, now time.Time) verdict {
-	s := u.series
+	s, namespace := u.series, u.event.Namespace
+	if c.underWay[namespace]--; c.underWay[namespace] == 0 {
+		delete(c.underWay, namespace)
+		c.release(namespace)
+	}
 	switch v {
 	case written:
 		c.wrote(s, u.event.Series, now)
@@ -257,6 +291,8 @@ func (c *correlator) ended(u update, v verdict, now time.Time) verdict {
 		c.wait(s, now.Add(pauseAfter(s.failures)))
 	case unwanted:
 		c.remove(s)
+	case cutOff:
+		c.wait(s, now) // and it stays there
 	}
 	return v
 }
@@ -274,8 +310,13 @@ func (c *correlator) wrote(s *series, sent *eventsv1.EventSeries, now time.Time)
 	s.place = c.rest.PushBack(s)
 }
 
-// stop makes every waiting write due, for the last time.
-func (c *correlator) stop() { c.stopped = true }
+// stop makes every waiting write due, for the last time, beside others of its namespace, too.
+func (c *correlator) stop() {
+	c.stopped = true
+	for namespace := range c.heldBack {
+		c.release(namespace)
+	}
+}
 
 // Attempts of one write: with delays of 1, 2, 4, ... 30 seconds the server may be unreachable for 3
 // minutes.

@@ -17,7 +17,9 @@ func TestASeriesHasEndedAlsoIfOneBeforeItHasNot(t *testing.T) {
 	p.observe(occurrence("slow", "n"))
 	slow, _ := p.take(p.now)
 	p.pass(time.Minute)
-	p.observe(occurrence("quick", "n"))
+	quick := occurrence("quick", "n")
+	quick.Namespace = "another" // it need not wait for the slow one
+	p.observe(quick)
 	p.writeAll()
 	p.keep(slow)
 	p.ended(slow, written, p.now)
@@ -72,6 +74,7 @@ func TestWhatIsDueAtOneTimeIsWrittenInTheOrderInWhichItHappened(t *testing.T) {
 	}
 	for u, due := p.take(p.now); due; u, due = p.take(p.now) {
 		told = append(told, u.event.Regarding.Name)
+		p.ended(u, written, p.now)
 	}
 	require.Equal(t, happened, told)
 }

@@ -286,41 +286,49 @@ func TestNoOccurrenceIsForgottenOnTheWay(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 14))
 		p := playing(t)
 		happened := map[string]int32{}
-		var held *update
+		held := map[string]update{} // by namespace
+		namespaces := map[string]string{"a": "one", "b": "one", "c": "two"}
 		for range 200 {
+			one := []string{"one", "two"}[random.IntN(2)]
+			under, isHeld := held[one]
 			switch random.IntN(5) {
 			case 0, 1:
 				name := string(rune('a' + random.IntN(3)))
-				require.True(t, p.observe(occurrence(name, "n")))
+				event := occurrence(name, "n")
+				event.Namespace = namespaces[name]
+				require.True(t, p.observe(event))
 				happened[name]++
 			case 2:
-				if held == nil {
-					if u, due := p.take(p.now); due {
-						held = &u
-					}
+				if u, due := p.take(p.now); due {
+					require.NotContains(t, held, u.event.Namespace, "seed %d", seed)
+					held[u.event.Namespace] = u
 				}
 			case 3:
-				if held != nil {
+				if isHeld {
 					v := []verdict{written, written, unsure, renamed}[random.IntN(4)]
 					if v == written {
-						p.keep(*held)
+						p.keep(under)
 					}
-					if p.ended(*held, v, p.now) == unreachable {
-						delete(happened, held.event.Regarding.Name)
-						delete(p.server, held.event.Regarding.Name+"/n")
+					if p.ended(under, v, p.now) == unreachable {
+						delete(happened, under.event.Regarding.Name)
+						delete(p.server, under.event.Regarding.Name+"/n")
 					}
-					held = nil
+					delete(held, one)
 				}
 			case 4:
 				p.pass(time.Duration(random.Int64N(int64(30 * time.Second))))
 			}
-			require.Equal(t, len(p.all),
-				len(p.queue)+p.rest.Len()+map[bool]int{held != nil: 1}[true], "seed %d", seed)
+			waiting := len(p.queue)
+			for _, back := range p.heldBack {
+				waiting += len(back)
+			}
+			require.Equal(t, len(p.all), waiting+p.rest.Len()+len(held), "seed %d", seed)
 		}
-		if held != nil {
-			p.keep(*held)
-			p.ended(*held, written, p.now)
+		for _, u := range held {
+			p.keep(u)
+			p.ended(u, written, p.now)
 		}
+		require.Empty(t, p.heldBack, "seed %d", seed)
 		p.stop()
 		p.writeAll()
 		for name, n := range happened {

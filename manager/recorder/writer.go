@@ -16,6 +16,9 @@ import (
 	"github.com/loopwright/loopwright/manager/recorder/record"
 )
 
+// writesAtOnce is how many writes may be under way, of different namespaces.
+const writesAtOnce = 8
+
 // defaultDrain is how long a Writer that was stopped may take to write the events that are left.
 const defaultDrain = 5 * time.Second
 
@@ -35,7 +38,8 @@ type Options struct {
 // minutes. Events with different messages are different events; after 10, further ones are
 // combined. A write that fails because the server is unreachable or overloaded, or because
 // something else answers in its place, is retried for about 3 minutes. Others need not wait for
-// that; a write that hangs delays them by 10 seconds at most.
+// that. A write that hangs for its 10 seconds delays only events of its namespace, unless 8 hang
+// at once; when the Writer was stopped, it delays none.
 //
 // A recorder of GetEventRecorder writes to the group events.k8s.io, one of GetEventRecorderFor to
 // the core group.
@@ -52,8 +56,11 @@ type Writer struct {
 	host    string
 
 	// wake has room for one: it says that the correlator has changed, not how often. Recorders
-	// send, Run receives, and it is never closed.
+	// and writes that have ended send, Run receives, and it is never closed.
 	wake chan struct{}
+	// places has one element for each write that is under way. Run sends, a write that has ended
+	// receives, and it is never closed.
+	places chan struct{}
 
 	mu         sync.Mutex // guards the following
 	correlator *correlator
@@ -92,7 +99,7 @@ func newWriter(to sink, scheme *runtime.Scheme, options Options) *Writer {
 	}
 	return &Writer{
 		scheme: scheme, sink: to, options: options, host: host,
-		wake: make(chan struct{}, 1), correlator: newCorrelator(), refused: map[refusal]bool{},
+		wake: make(chan struct{}, 1), places: make(chan struct{}, writesAtOnce), correlator: newCorrelator(), refused: map[refusal]bool{},
 	}
 }
 
@@ -140,14 +147,18 @@ func (w *Writer) record(by reporter, s eventCall) {
 	w.mu.Unlock()
 	switch {
 	case accepted:
-		select {
-		case w.wake <- struct{}{}:
-		default:
-		}
+		w.wakeUp()
 	case ended:
 		w.lost(lostStopped, 1)
 	default:
 		w.lost(lostFull, 1)
+	}
+}
+
+func (w *Writer) wakeUp() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
 	}
 }
 
@@ -179,20 +190,56 @@ func (w *Writer) Run(ctx context.Context) error {
 		case <-writes.Done():
 		}
 	})
-	for ctx.Err() == nil {
-		if !w.write(writes) {
+	var started sync.WaitGroup
+	for w.awaitPlace(ctx) {
+		if !w.write(writes, &started) {
 			w.sleep(ctx)
 		}
 	}
 	w.mu.Lock()
 	w.correlator.stop()
 	w.mu.Unlock()
-	for writes.Err() == nil && w.write(writes) {
+	for w.awaitPlace(writes) {
+		if !w.write(writes, &started) && !w.awaitWrite(writes) {
+			break
+		}
 	}
+	started.Wait()
 	cancel(nil)
 	bound.Wait()
 	w.end()
 	return nil
+}
+
+// awaitPlace takes a place for one more write, and returns false if ctx ends before there is one.
+func (w *Writer) awaitPlace(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case w.places <- struct{}{}:
+	}
+	if ctx.Err() != nil { // select may have chosen either
+		<-w.places
+		return false
+	}
+	return true
+}
+
+// awaitWrite waits until a write has ended, which may have left something to write again. It returns
+// false if nothing is left, or ctx ends before.
+func (w *Writer) awaitWrite(ctx context.Context) bool {
+	w.mu.Lock()
+	left, underWay := len(w.correlator.queue), len(w.correlator.underWay)
+	w.mu.Unlock()
+	if underWay == 0 {
+		return left > 0
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-w.wake:
+		return true
+	}
 }
 
 func (w *Writer) begin() error {

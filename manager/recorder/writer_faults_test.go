@@ -39,6 +39,47 @@ func TestAServerThatIsAwayForAWhileGetsTheEventLater(t *testing.T) {
 	}
 }
 
+// A webhook that hangs for the events of one namespace would silence the whole program: the events
+// of a dozen broken objects there take two minutes, ten seconds each.
+func TestANamespaceWhoseWritesHangHoldsUpNoOther(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		_, err := w.client.CoreV1().Namespaces().Create(w.Context(),
+			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "other"}}, metav1.CreateOptions{})
+		require.NoError(t, err)
+		w.server.Inject(fakeapi.Fault{Hang: true,
+			Match: fakeapi.Match{Group: "events.k8s.io", Namespace: "default"}})
+		r := w.GetEventRecorder("websites")
+		for i := range 12 {
+			r.Eventf(pod(fmt.Sprint("a", i)), nil, "Warning", "Failed", "Create", "no room")
+		}
+		time.Sleep(time.Second)
+		theirs := pod("b")
+		theirs.Namespace = "other"
+		r.Eventf(theirs, nil, "Normal", "Scaled", "Scale", "all is well")
+		time.Sleep(time.Second)
+		require.Equal(t, []string{"Normal Scaled Scale b all is well"}, w.written("other"))
+	})
+}
+
+// The last events say why a program ends. One that hangs would have taken the time of all others.
+func TestAnEventThatHangsAtTheEndCostsNoOther(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		r := w.GetEventRecorder("websites")
+		w.server.Inject(fakeapi.Fault{Hang: true, Times: 1,
+			Match: fakeapi.Match{Group: "events.k8s.io", Verb: "create"}})
+		want := make([]string, 20)
+		for i := range want {
+			if i == 1 { // the first one hangs, and the others wait behind it
+				time.Sleep(time.Second)
+			}
+			r.Eventf(pod(fmt.Sprintf("a%02d", i)), nil, "Normal", "Ended", "End", "good-bye")
+			want[i] = fmt.Sprintf("Normal Ended End a%02d good-bye", i)
+		}
+		require.NoError(t, w.ends())
+		require.Equal(t, want[1:], w.written("default"))
+	})
+}
+
 // proxys404 is a 404 that isn't the API server's.
 func proxys404() *metav1.Status {
 	return &metav1.Status{Status: metav1.StatusFailure, Code: 404, Reason: metav1.StatusReasonNotFound,
