@@ -97,6 +97,10 @@ func (s *Server) notFound(w http.ResponseWriter, hr *http.Request, r Request) {
 			return
 		}
 	}
+	pageNotFound(w)
+}
+
+func pageNotFound(w http.ResponseWriter) {
 	http.Error(w, "404 page not found", http.StatusNotFound)
 }
 
@@ -122,9 +126,14 @@ func (s *Server) route(ctx context.Context, a answer, res *resource, r Request, 
 	if r.Subresource != "" {
 		return s.routeSubresource(ctx, a, res, r, hr, plan)
 	}
-	// All namespaces can be read at once, but a new object needs one of its own.
-	if r.Verb == "create" && !res.ClusterScoped && !res.loose && r.Namespace == "" {
-		return noSuchMethod()
+	// All namespaces can be read at once, but a new object needs one of its own, and a deletion is of one.
+	ofOne := r.Verb == "create" || r.Verb == "deletecollection"
+	if ofOne && !res.ClusterScoped && !res.loose && r.Namespace == "" {
+		if res.typed {
+			return noSuchMethod()
+		}
+		pageNotFound(a.w)
+		return nil
 	}
 	everywhere := r.Name == "" && r.Verb != "create"
 	if !res.loose && (res.ClusterScoped && r.Namespace != "" || !res.ClusterScoped && r.Namespace == "" && !everywhere) {

@@ -37,7 +37,7 @@ func TestEachWriteIsRecordedWithItsReconcile(t *testing.T) {
 		require.Error(w, w.Update(ctx, old))
 		require.NoError(w, w.Delete(ctx, cm))
 		require.Error(w, w.Delete(w.Context(), cm)) // nobody's reconcile
-		require.NoError(w, w.DeleteAllOf(ctx, configMap("")))
+		require.NoError(w, w.DeleteAllOf(ctx, configMap(""), InNamespace("shop")))
 
 		var got []string
 		for i, e := range recorder.Events() {

@@ -23,6 +23,17 @@ var deleteScenarios = []scenario{
 		c.post(widgets, widget)
 		c.delete(widgets+"/w", "")
 	}},
+	{name: "a delete of all namespaces, and a create in none", play: func(c *client) {
+		c.post(configMaps, `{"metadata":{"name":"a"}}`)
+		c.post(widgets, widget)
+		c.delete("/api/v1/configmaps", "")
+		c.delete("/apis/apps/v1/deployments", "")
+		c.delete("/apis/example.com/v1/widgets", "")
+		c.post("/api/v1/configmaps", `{"metadata":{"name":"b"}}`)
+		c.post("/apis/example.com/v1/widgets", widget)
+		c.get(configMaps + "/a")
+		c.get(widgets + "/w")
+	}},
 	{name: "preconditions of a delete", play: func(c *client) {
 		r := c.post(configMaps, `{"metadata":{"name":"a"}}`)
 		c.delete(configMaps+"/a", `{"preconditions":{"uid":"00000000-0000-0000-0000-000000000000"}}`)
