@@ -3,7 +3,6 @@ package mini
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -36,17 +35,13 @@ type CronJobs struct {
 
 // NewCronJobController returns the controller with its watches. Add it to m.
 func NewCronJobController(m *Manager) (*Controller, error) {
-	crons, err1 := m.Cache.Informer(&batchv1.CronJob{})
-	jobs, err2 := m.Cache.Informer(&batchv1.Job{})
-	if err := errors.Join(err1, err2); err != nil {
-		return nil, err
-	}
-	c := NewController("cronjob", &CronJobs{Client: m.Client})
-	c.Workers, c.Trace, c.Queue.Trace = 5, m.Cluster.Trace, m.Cluster.Trace
+	crons := m.Informer(&batchv1.CronJob{})
+	jobs := m.Informer(&batchv1.Job{})
+	c := m.NewController("cronjob", 5, &CronJobs{Client: m.Client})
 	c.Watch(crons, EnqueueObject)
 	kind := batchv1.SchemeGroupVersion.WithKind("CronJob")
 	c.Watch(jobs, EnqueueOwner(kind.GroupKind()))
-	return c, nil
+	return c, m.err
 }
 
 // Reconcile starts a Job if it is time, reports, and deletes old Jobs: in this order. A

@@ -292,15 +292,11 @@ type DaemonSets struct {
 
 // NewDaemonSetController returns the controller with its watches. Add it to m.
 func NewDaemonSetController(m *Manager) (*Controller, error) {
-	sets, err1 := m.Cache.Informer(&appsv1.DaemonSet{})
-	revisions, err2 := m.Cache.Informer(&appsv1.ControllerRevision{})
-	pods, err3 := m.Cache.Informer(&corev1.Pod{})
-	nodes, err4 := m.Cache.Informer(&corev1.Node{})
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
-		return nil, err
-	}
-	c := NewController("daemonset", &DaemonSets{Client: m.Client})
-	c.Workers, c.Trace, c.Queue.Trace = 2, m.Cluster.Trace, m.Cluster.Trace
+	sets := m.Informer(&appsv1.DaemonSet{})
+	revisions := m.Informer(&appsv1.ControllerRevision{})
+	pods := m.Informer(&corev1.Pod{})
+	nodes := m.Informer(&corev1.Node{})
+	c := m.NewController("daemonset", 2, &DaemonSets{Client: m.Client})
 	ofSet := EnqueueOwner(appsv1.SchemeGroupVersion.WithKind("DaemonSet").GroupKind())
 	c.Watch(sets, EnqueueObject)
 	adopters := enqueueAdopters(sets, func(set Object) *metav1.LabelSelector {
@@ -316,7 +312,7 @@ func NewDaemonSetController(m *Manager) (*Controller, error) {
 		}
 		return all
 	}, placementChanged)
-	return c, nil
+	return c, m.err
 }
 
 // Reconcile brings the Pods of one DaemonSet closer to one for each node.

@@ -364,9 +364,9 @@ func TestASurgeDoesNotWaitUntilADaemonHasEnded(t *testing.T) {
 
 // The user has five minutes to see a bad release, and not the time that a container takes to start.
 func TestADaemonRolloutWaitsUntilFreshPodsHaveBeenReadyForLongEnough(t *testing.T) {
-	for _, fences := range withAndWithoutSurge {
+	for _, fenceposts := range withAndWithoutSurge {
 		inDaemons(t, []string{"a", "b"}, func(w *rolloutWorld) {
-			w.addDaemons(daemonSet(fences, func(ds *appsv1.DaemonSet) { ds.Spec.MinReadySeconds = 300 }))
+			w.addDaemons(daemonSet(fenceposts, func(ds *appsv1.DaemonSet) { ds.Spec.MinReadySeconds = 300 }))
 			time.Sleep(301 * time.Second)
 			require.EqualValues(w, 2, w.daemons().Status.NumberAvailable, "nothing has changed that a watch could show")
 			w.changeDaemons(daemonImage("v2"))
@@ -380,11 +380,11 @@ func TestADaemonRolloutWaitsUntilFreshPodsHaveBeenReadyForLongEnough(t *testing.
 	}
 }
 
-// A bad image must not reach more nodes than the fences allow, and has to go when it is taken back.
+// A bad image must not reach more nodes than the fenceposts allow, and has to go when it is taken back.
 func TestABadImageStopsTheDaemonRolloutUntilTheUserTakesItBack(t *testing.T) {
-	for _, fences := range withAndWithoutSurge {
+	for _, fenceposts := range withAndWithoutSurge {
 		inDaemons(t, []string{"a", "b", "c"}, func(w *rolloutWorld) {
-			w.addDaemons(daemonSet(fences))
+			w.addDaemons(daemonSet(fenceposts))
 			w.watch()
 			w.changeDaemons(daemonImage("bad"))
 			_, fewest := w.counted(time.Hour)
@@ -399,9 +399,9 @@ func TestABadImageStopsTheDaemonRolloutUntilTheUserTakesItBack(t *testing.T) {
 
 // A rollout that waited for broken Pods would never mend them.
 func TestOldDaemonsThatDoNotServeAreReplacedAtOnce(t *testing.T) {
-	for _, fences := range withAndWithoutSurge {
+	for _, fenceposts := range withAndWithoutSurge {
 		inDaemons(t, []string{"a", "b", "c"}, func(w *rolloutWorld) {
-			w.addDaemons(daemonSet(fences, daemonImage("bad")))
+			w.addDaemons(daemonSet(fenceposts, daemonImage("bad")))
 			w.changeDaemons(daemonImage("v2"))
 			time.Sleep(10 * time.Second)
 			require.Equal(w, map[string]int{"v2": 3}, w.ready(), "all three are replaced at a time: nothing is lost")

@@ -3,7 +3,6 @@ package mini
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -24,14 +23,10 @@ type condition = appsv1.DeploymentCondition
 
 // NewDeploymentController returns the controller with its watches. Add it to m.
 func NewDeploymentController(m *Manager) (*Controller, error) {
-	deployments, err1 := m.Cache.Informer(&appsv1.Deployment{})
-	sets, err2 := m.Cache.Informer(&appsv1.ReplicaSet{})
-	pods, err3 := m.Cache.Informer(&corev1.Pod{})
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return nil, err
-	}
-	c := NewController("deployment", &Deployments{Client: m.Client})
-	c.Workers, c.Trace, c.Queue.Trace = 5, m.Cluster.Trace, m.Cluster.Trace
+	deployments := m.Informer(&appsv1.Deployment{})
+	sets := m.Informer(&appsv1.ReplicaSet{})
+	pods := m.Informer(&corev1.Pod{})
+	c := m.NewController("deployment", 5, &Deployments{Client: m.Client})
 	ofSet := EnqueueOwner(appsv1.SchemeGroupVersion.WithKind("Deployment").GroupKind())
 	setOf := EnqueueOwner(appsv1.SchemeGroupVersion.WithKind("ReplicaSet").GroupKind())
 	c.Watch(deployments, EnqueueObject)
@@ -46,7 +41,7 @@ func NewDeploymentController(m *Manager) (*Controller, error) {
 		}
 		return all
 	}, func(change Change) bool { return change.New == nil })
-	return c, nil
+	return c, m.err
 }
 
 // Reconcile brings a Deployment one step on, and reports where it stands.

@@ -3,7 +3,6 @@ package mini
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -37,14 +36,10 @@ type Endpoints struct {
 // AddController makes run. Its requests are Services: an Endpoints object has the name
 // of its Service.
 func NewEndpointsController(m *Manager) (*Controller, error) {
-	services, err1 := m.Cache.Informer(&corev1.Service{})
-	pods, err2 := m.Cache.Informer(&corev1.Pod{})
-	endpoints, err3 := m.Cache.Informer(&corev1.Endpoints{})
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return nil, fmt.Errorf("controller endpoints: %w", err)
-	}
-	c := NewController("endpoints", &Endpoints{Client: m.Client})
-	c.Trace, c.Queue.Trace = m.Cluster.Trace, m.Cluster.Trace
+	services := m.Informer(&corev1.Service{})
+	pods := m.Informer(&corev1.Pod{})
+	endpoints := m.Informer(&corev1.Endpoints{})
+	c := m.NewController("endpoints", 1, &Endpoints{Client: m.Client})
 	c.Watch(services, EnqueueObject)
 	// With the old labels and with the new ones: a Pod leaves one Service and enters
 	// another one in a single change.
@@ -52,7 +47,7 @@ func NewEndpointsController(m *Manager) (*Controller, error) {
 		return servicesOf(services, pod)
 	}))
 	c.Watch(endpoints, EnqueueObject)
-	return c, nil
+	return c, m.err
 }
 
 // servicesOf returns the Services that select the Pod.

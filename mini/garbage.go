@@ -72,8 +72,10 @@ func (gc *garbageCollector) attemptToDeleteItem(ctx context.Context, item Object
 	solid, waiting, err := gc.graph.ClassifyReferences(ctx, item)
 	refs, dependents := item.GetOwnerReferences(), gc.graph.Dependents(item)
 	switch {
-	case err != nil || len(solid) == len(refs): // it may have no owner at all
+	case err != nil:
 		return err
+	case len(solid) == len(refs):
+		return nil // it may have no owner at all
 	case len(solid) > 0:
 		return gc.patch(ctx, item, "ownerReferences", solid)
 	case len(waiting) == 0 || len(dependents) == 0:

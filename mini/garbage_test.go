@@ -592,6 +592,25 @@ func TestADependentThatIsAdoptedAfterAConflictStays(t *testing.T) {
 	})
 }
 
+// The same, a moment earlier: the refusal itself is the news that there's another owner.
+func TestADependentThatIsAdoptedWhileItsDeletionIsOnItsWayStays(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runGarbage()
+		dead, alive := w.configMap("dead"), w.configMap("alive")
+		dependent := w.configMap("dependent", ownerRef("ConfigMap", dead))
+		synctest.Wait()
+		deletions := fakeapi.Match{Verb: "delete", Resource: "configmaps", Name: "dependent"}
+		w.Server.Inject(fakeapi.Fault{Match: deletions, Times: 1, Delay: time.Second})
+		w.deleteConfigMap("dead", metav1.DeletePropagationBackground)
+		time.Sleep(500 * time.Millisecond)
+		dependent.OwnerReferences = []metav1.OwnerReference{ownerRef("ConfigMap", alive)}
+		w.update(dependent)
+		time.Sleep(time.Minute)
+		require.Equal(w, []string{"configmap/alive", "configmap/dependent"}, w.left())
+		require.Len(w, w.Server.Requests(deletions), 1, "it was judged by its old owner again")
+	})
+}
+
 // A user changes their mind: the object is to go, and its dependents are to stay. Deleted in the
 // background after that, they'd go too.
 func TestADependentThatGetsAnotherWishAfterAConflictIsJudgedAgain(t *testing.T) {

@@ -33,16 +33,13 @@ type Jobs struct {
 // NewJobController returns two controllers: one for Jobs, and one for Pods that no Job
 // will count. Add them to m.
 func NewJobController(m *Manager) ([]*Controller, error) {
-	jobs, err1 := m.Cache.Informer(&batchv1.Job{})
-	pods, err2 := m.Cache.Informer(&corev1.Pod{})
-	if err := errors.Join(err1, err2); err != nil {
-		return nil, err
-	}
+	jobs := m.Informer(&batchv1.Job{})
+	pods := m.Informer(&corev1.Pod{})
 	j := &Jobs{Client: m.Client}
-	c := NewController("job", j)
+	c := m.NewController("job", 5, j)
 	c.Watch(jobs, EnqueueObject)
 	c.Watch(pods, EnqueueOwner(batchv1.SchemeGroupVersion.WithKind("Job").GroupKind()))
-	orphans := NewController("job-orphans", ReconcilerFunc(j.releaseOrphan))
+	orphans := m.NewController("job-orphans", 5, ReconcilerFunc(j.releaseOrphan))
 	orphans.Watch(pods, EnqueueObject, func(change Change) bool {
 		return ContainsFinalizer(change.Object(), batchv1.JobTrackingFinalizer)
 	})
@@ -55,10 +52,7 @@ func NewJobController(m *Manager) ([]*Controller, error) {
 	}), func(change Change) bool {
 		return change.New == nil || isJobFinished(change.New.(*batchv1.Job))
 	})
-	for _, c := range []*Controller{c, orphans} {
-		c.Workers, c.Trace, c.Queue.Trace = 5, m.Cluster.Trace, m.Cluster.Trace
-	}
-	return []*Controller{c, orphans}, nil
+	return []*Controller{c, orphans}, m.err
 }
 
 // Reconcile brings one Job a step on: first the status, then what the status allows.

@@ -30,6 +30,9 @@ type Object interface {
 type Cluster struct {
 	Scheme *runtime.Scheme
 	Trace  *trace.Recorder // set before the first request; nil records nothing
+	// Plurals has the resources whose names request would guess wrongly. Set it before
+	// the first request.
+	Plurals map[schema.GroupKind]string
 
 	config *rest.Config
 	http   *http.Client // the connections, which all requests share
@@ -62,11 +65,15 @@ func (c *Cluster) KindOf(obj runtime.Object) (schema.GroupVersionKind, error) {
 
 // request begins a request for objects of one kind, in one namespace or, with "", in all.
 // It guesses the name of the resource from the kind: Endpoints -> endpoints, Policy ->
-// policies, but also Gateway -> gatewaies. controller-runtime asks the API server for it.
+// policies, but also Gateway -> gatewaies. That gets a 404, until Plurals has gateways.
+// controller-runtime asks the API server for the name.
 func (c *Cluster) request(
 	verb string, kind schema.GroupVersionKind, namespace string,
 ) *rest.Request {
 	resource, _ := meta.UnsafeGuessKindToResource(kind)
+	if plural, ok := c.Plurals[kind.GroupKind()]; ok {
+		resource.Resource = plural
+	}
 	return c.requestFor(verb, resource, namespace)
 }
 

@@ -491,6 +491,33 @@ func TestACustomResourceIsListedAndWatchedLikeAnyOther(t *testing.T) {
 	})
 }
 
+// The guess is "gatewaies", which isn't served: a user must be able to say it right.
+func TestAPluralThatCannotBeGuessedCanBeGiven(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.Server.Register(fakeapi.Kind{
+			Group: "example.com", Version: "v1", Kind: "Gateway", Resource: "gateways",
+		})
+		types := runtime.NewScheme()
+		types.AddKnownTypeWithName(widgets.WithKind("Gateway"), &Widget{})
+		types.AddKnownTypeWithName(widgets.WithKind("GatewayList"), &WidgetList{})
+		metav1.AddToGroupVersion(types, widgets)
+		cluster, err := mini.NewCluster(w.Server.Config(), types)
+		require.NoError(w, err)
+		lw, err := cluster.ListWatch(&Widget{}, "default")
+		require.NoError(w, err)
+		_, _, err = lw.List(w.ctx)
+		require.Error(w, err, "a wrong guess must be loud, and not an empty list")
+		cluster.Plurals = map[schema.GroupKind]string{
+			{Group: "example.com", Kind: "Gateway"}: "gateways",
+		}
+		_, version, err := lw.List(w.ctx)
+		require.NoError(w, err)
+		stream, err := lw.Watch(w.ctx, version)
+		require.NoError(w, err)
+		stream.Stop()
+	})
+}
+
 func TestATypeThatIsNotInTheSchemeIsRefused(t *testing.T) {
 	inMemory(t, func(w *world) {
 		_, err := w.Cluster.KindOf(&Widget{})

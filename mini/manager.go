@@ -30,6 +30,7 @@ type Manager struct {
 
 	servers     []Runnable
 	controllers []Runnable
+	err         error // of Informer
 }
 
 // NewManager returns a manager with a cache and a client, and nothing to run yet.
@@ -37,6 +38,21 @@ func NewManager(cluster *Cluster) *Manager {
 	cache := NewCache(cluster)
 	return &Manager{Cluster: cluster, Cache: cache, Client: NewCachedClient(cache)}
 }
+
+// Informer returns the cache's informer for the type of like. If the scheme does not know
+// the type, it returns one that stays empty, and the manager remembers the error: Err
+// returns it, and so does Run.
+func (m *Manager) Informer(like Object) *SharedInformer {
+	informer, err := m.Cache.Informer(like)
+	if err != nil {
+		m.err = errors.Join(m.err, err)
+		return NewSharedInformer(nil, nil) // nothing runs it
+	}
+	return informer
+}
+
+// Err returns the errors that Informer has not returned.
+func (m *Manager) Err() error { return m.err }
 
 // NewController returns a controller that writes to the cluster's flight recorder, with
 // this many workers. It needs its watches, and AddController.
@@ -60,8 +76,12 @@ const stopTimeout = 20 * time.Second
 
 // Run starts the servers, then the cache, then, with the lease, the controllers. It ends
 // when ctx does, or when a part fails, and returns all errors. That it was told to stop
-// is not one of them.
+// is not one of them. If Err has one, it starts nothing: a controller would wait forever
+// for an informer that stays empty.
 func (m *Manager) Run(ctx context.Context) error {
+	if m.err != nil {
+		return m.err
+	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	r := &run{stop: stop}

@@ -12,9 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/mini"
+	"github.com/loopwright/loopwright/trace"
 )
 
 // journal is what has happened, in order.
@@ -78,6 +80,50 @@ func TestAManagerWithNothingToRunWaitsForItsContext(t *testing.T) {
 		require.Empty(w, result, "Run has returned although nothing has told it to")
 		stop(errSignal) // signal.NotifyContext sets a cause, too
 		require.NoError(w, w.returned(result), "a normal stop is no failure")
+	})
+}
+
+// A controller whose informer stays empty would look healthy and never do anything.
+func TestAKindThatTheSchemeLacksIsAnErrorAndNothingStarts(t *testing.T) {
+	inMemory(t, func(w *world) {
+		var j journal
+		some := runtime.NewScheme()
+		some.AddKnownTypes(corev1.SchemeGroupVersion, &corev1.Pod{})
+		cluster, err := mini.NewCluster(w.Server.Config(), some)
+		require.NoError(w, err)
+		m := mini.NewManager(cluster)
+		m.AddServer(j.part("server", time.Second))
+		c := m.NewController("pages", 1, nil)
+		c.Watch(m.Informer(&corev1.ConfigMap{}), mini.EnqueueObject)
+		m.AddController(c)
+		require.ErrorContains(w, m.Err(), "ConfigMap", "the scheme has only Pods")
+		require.Same(w, m.Informer(&corev1.Pod{}), m.Informer(&corev1.Pod{}))
+		require.ErrorContains(w, m.Err(), "ConfigMap", "the Pods' informer made it forget the error")
+		m.Informer(&corev1.Secret{})
+		require.ErrorContains(w, m.Err(), "ConfigMap", "the second error took the place of the first")
+		_, result := w.manage(m)
+		require.NotEmpty(w, result, "Run waits for an informer that stays empty")
+		err = <-result
+		require.ErrorContains(w, err, "ConfigMap")
+		require.ErrorContains(w, err, "Secret")
+		require.Empty(w, j.all(), "a part has started")
+	})
+}
+
+// What a controller does is in the flight recorder, and it has as many workers as it asks for.
+func TestAManagersControllerHasItsWorkersAndTheFlightRecorder(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.Cluster.Trace = trace.New(10)
+		m := mini.NewManager(w.Cluster)
+		c := m.NewController("pages", 3, nil)
+		require.Equal(w, "pages", c.Name)
+		require.Equal(w, 3, c.Workers)
+		require.Same(w, w.Cluster.Trace, c.Trace)
+		require.Same(w, w.Cluster.Trace, c.Queue.Trace)
+		pods, err := m.Cache.Informer(&corev1.Pod{})
+		require.NoError(w, err)
+		require.Same(w, pods, m.Informer(&corev1.Pod{}), "two informers would watch twice")
+		require.NoError(w, m.Err())
 	})
 }
 

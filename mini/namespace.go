@@ -154,10 +154,6 @@ type Namespaces struct {
 
 // NewNamespaceController returns the controller with its watch. Add it to m.
 func NewNamespaceController(m *Manager) (*Controller, error) {
-	namespaces, err := m.Cache.Informer(&corev1.Namespace{})
-	if err != nil {
-		return nil, err
-	}
 	config := rest.CopyConfig(m.Cluster.config)
 	config.QPS = -1                           // no limit: a pass asks for each resource
 	config.WarningHandler = rest.NoWarnings{} // each list of an old kind would print one
@@ -168,11 +164,11 @@ func NewNamespaceController(m *Manager) (*Controller, error) {
 	}
 	n := &Namespaces{client: m.Client, discover: discover, since: map[string]time.Time{}}
 	c := m.NewController("namespace", 5, n)
-	c.Watch(namespaces, EnqueueObject, func(change Change) bool {
+	c.Watch(m.Informer(&corev1.Namespace{}), EnqueueObject, func(change Change) bool {
 		// The next pass has its time. Our own conditions would bring it at once.
 		return isWhole(change) || change.Old.GetDeletionTimestamp() == nil
 	})
-	return c, nil
+	return c, m.err
 }
 
 // answers makes errors of answers that aren't the API server's. This controller only gets

@@ -658,17 +658,21 @@ func TestAPageIsNoDeletion(t *testing.T) {
 
 // A login portal with an API answers every list with JSON.
 func TestAJSONThatIsNoListKeepsTheNamespace(t *testing.T) {
-	withTenants(t, func(w *tenants) {
-		w.secret("red", "a")
-		stop := w.pagesAt("/api/v1/namespaces/red/secrets", func(r *http.Response) {
-			page(r, http.StatusOK, "application/json", `{"log":"in"}`)
+	for _, body := range []string{
+		`{"log":"in"}`, `{"kind":"Status","apiVersion":"v1","status":"Success"}`,
+	} {
+		withTenants(t, func(w *tenants) {
+			w.secret("red", "a")
+			stop := w.pagesAt("/api/v1/namespaces/red/secrets", func(r *http.Response) {
+				page(r, http.StatusOK, "application/json", body)
+			})
+			w.deleteNamespace("red")
+			require.NotNil(w, w.after(time.Minute, "red"), body)
+			stop()
+			require.Nil(w, w.after(30*time.Minute, "red"))
+			require.Zero(w, w.secrets("red"))
 		})
-		w.deleteNamespace("red")
-		require.NotNil(w, w.after(time.Minute, "red"))
-		stop()
-		require.Nil(w, w.after(30*time.Minute, "red"))
-		require.Zero(w, w.secrets("red"))
-	})
+	}
 }
 
 // withoutGroup makes discovery leave a group out, without any error: so does an API server that has
@@ -698,6 +702,30 @@ func TestAGroupThatDiscoveryLeavesOutForAWhileKeepsTheNamespace(t *testing.T) {
 		require.NotNil(w, ns)
 		require.Equal(w, []string{"NamespaceDeletionDiscoveryFailure: not every resource is known: " +
 			"discovery had fungi.example.com, and lacks it now"}, bad(ns))
+		show()
+		require.Nil(w, w.after(10*time.Minute, "red"))
+		require.Zero(w, w.fungi("red"))
+	})
+}
+
+// Only an absence in each answer counts. An API server behind a load balancer may lack a group that
+// its neighbour has.
+func TestAGroupThatComesAndGoesIsNotForgotten(t *testing.T) {
+	withTenants(t, func(w *tenants) {
+		w.fungus("red", "amanita")
+		w.deleteNamespace("blue")
+		require.Nil(w, w.after(10*time.Second, "blue"), "now the controller knows the group")
+		_, err := w.Other.CoreV1().Namespaces().Create(w.ctx,
+			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "gray"}}, metav1.CreateOptions{})
+		require.NoError(w, err)
+		show := w.withoutGroup("example.com")
+		w.deleteNamespace("gray")
+		require.NotNil(w, w.after(20*time.Second, "gray"))
+		show()
+		require.Nil(w, w.after(10*time.Minute, "gray"))
+		show = w.withoutGroup("example.com")
+		w.deleteNamespace("red")
+		require.NotNil(w, w.after(20*time.Second, "red"), "the old absence was counted")
 		show()
 		require.Nil(w, w.after(10*time.Minute, "red"))
 		require.Zero(w, w.fungi("red"))

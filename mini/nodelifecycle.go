@@ -173,17 +173,13 @@ type NodeLifecycle struct {
 
 // NewNodeLifecycleController returns the controller with its watches. Add it to m.
 func NewNodeLifecycleController(m *Manager) (*Controller, error) {
-	nodes, err1 := m.Cache.Informer(&corev1.Node{})
-	leases, err2 := m.Cache.Informer(&coordinationv1.Lease{})
-	pods, err3 := m.Cache.Informer(&corev1.Pod{})
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return nil, err
-	}
+	nodes := m.Informer(&corev1.Node{})
+	leases := m.Informer(&coordinationv1.Lease{})
+	pods := m.Informer(&corev1.Pod{})
 	n := &NodeLifecycle{
 		client: m.Client, nodes: nodes, heartbeats: map[string]heartbeat{},
 	}
-	c := NewController("nodelifecycle", n)
-	c.Workers, c.Trace, c.Queue.Trace = 5, m.Cluster.Trace, m.Cluster.Trace
+	c := m.NewController("nodelifecycle", 5, n)
 	c.Watch(nodes, func(change Change) []Request {
 		n.expect(change.Object().GetName())
 		return EnqueueObject(change)
@@ -201,7 +197,7 @@ func NewNodeLifecycleController(m *Manager) (*Controller, error) {
 		return []Request{{Name: lease.GetName()}}
 	}))
 	c.Watch(pods, EnqueueMapped(nodeOf))
-	return c, nil
+	return c, m.err
 }
 
 // readyChanged is true if a node has become ready, or is no longer.

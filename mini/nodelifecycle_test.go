@@ -663,17 +663,21 @@ func TestASilentNodeIsMarkedAfterAProxys404(t *testing.T) {
 // A list of leases that a proxy answers with 404 isn't an empty one: no node would have a lease, and be silent.
 func TestNodesAreHealthyWhileAProxyAnswersForTheirLeases(t *testing.T) {
 	inMemory(t, func(w *world) {
+		watches := fakeapi.Match{Verb: "watch", Resource: "leases"}
+		cut := w.Server.Inject(fakeapi.Fault{Match: watches, CutAfter: 2 * time.Second})
 		w.watchingNodes()
 		w.kubelet("a", 0)
 		w.kubelet("b", 0)
 		require.Equal(w, "True", w.nodeAfter(time.Minute, "a"))
 		w.Server.ForgetRequests()
-		cut := w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "watch", Resource: "leases"}, CutAfter: time.Second})
+		expire := w.Server.Inject(fakeapi.Fault{Match: watches, Status: fakeapi.Expired()})
 		lift := w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "list", Resource: "leases"}, Status: &metav1.Status{
 			Status: metav1.StatusFailure, Reason: metav1.StatusReasonNotFound, Code: 404, Message: "default backend - 404",
 		}})
-		time.Sleep(30 * time.Second)
+		time.Sleep(10 * time.Second) // with the pause after it, that's less than a node may be silent
+		require.NotZero(w, w.requestsTo("list", "leases"), "the proxy has answered no list")
 		cut()
+		expire()
 		lift()
 		require.Equal(w, "True", w.nodeAfter(time.Minute, "a"))
 		require.Equal(w, "True", w.nodeAfter(0, "b"))

@@ -41,19 +41,15 @@ type ReplicaSets struct {
 
 // NewReplicaSetController returns the controller with its watches. Add it to m.
 func NewReplicaSetController(m *Manager) (*Controller, error) {
-	sets, err1 := m.Cache.Informer(&appsv1.ReplicaSet{})
-	pods, err2 := m.Cache.Informer(&corev1.Pod{})
-	if err := errors.Join(err1, err2); err != nil {
-		return nil, err
-	}
-	c := NewController("replicaset", &ReplicaSets{Client: m.Client})
-	c.Workers, c.Trace, c.Queue.Trace = 5, m.Cluster.Trace, m.Cluster.Trace
+	sets := m.Informer(&appsv1.ReplicaSet{})
+	pods := m.Informer(&corev1.Pod{})
+	c := m.NewController("replicaset", 5, &ReplicaSets{Client: m.Client})
 	c.Watch(sets, EnqueueObject)
 	c.Watch(pods, EnqueueOwner(schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}))
 	c.Watch(pods, enqueueAdopters(sets, func(set Object) *metav1.LabelSelector {
 		return set.(*appsv1.ReplicaSet).Spec.Selector
 	}))
-	return c, nil
+	return c, m.err
 }
 
 // enqueueAdopters asks for the owners that may adopt the object, if it is an orphan.

@@ -6,14 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 )
@@ -178,22 +175,6 @@ func (s *stateful) isRolloutOver(status appsv1.StatefulSetStatus) bool {
 		status.ReadyReplicas == size
 }
 
-func firstOrdinal(set *appsv1.StatefulSet) int {
-	return int(ptr.Deref(set.Spec.Ordinals, appsv1.StatefulSetOrdinals{}).Start)
-}
-
-// ordinalOf returns the number at the end of the Pod's name, or one below 0 if its name
-// is not one of the set's.
-func ordinalOf(set *appsv1.StatefulSet, pod *corev1.Pod) int {
-	ordinal, err := strconv.Atoi(strings.TrimPrefix(pod.Name, set.Name+"-"))
-	if err != nil || pod.Name != nameWith(set.Name, ordinal) {
-		return -1
-	}
-	return ordinal
-}
-
-func nameWith(name string, ordinal int) string { return fmt.Sprint(name, "-", ordinal) }
-
 // newPod returns the Pod with this index. What it is to others stays the same when it is
 // replaced: its name, the name under which the Service publishes it, and its claims.
 func (s *stateful) newPod(i int) (*corev1.Pod, error) {
@@ -222,68 +203,6 @@ func (s *stateful) newPod(i int) (*corev1.Pod, error) {
 	return pod, nil
 }
 
-// setIdentity adds the labels by which a Service can select this one Pod. It returns
-// false if the Pod has them.
-func setIdentity(pod *corev1.Pod, ordinal int) (changed bool) {
-	index := strconv.Itoa(ordinal)
-	changed = pod.Labels[appsv1.StatefulSetPodNameLabel] != pod.Name ||
-		pod.Labels[appsv1.PodIndexLabel] != index
-	metav1.SetMetaDataLabel(&pod.ObjectMeta, appsv1.StatefulSetPodNameLabel, pod.Name)
-	metav1.SetMetaDataLabel(&pod.ObjectMeta, appsv1.PodIndexLabel, index)
-	return changed
-}
-
-// newClaim returns a claim of the Pod with this ordinal. Pods that have one name, one
-// after the other, find the same claim, and so the same data.
-func newClaim(
-	set *appsv1.StatefulSet, template corev1.PersistentVolumeClaim, ordinal int,
-) *corev1.PersistentVolumeClaim {
-	claim := template.DeepCopy()
-	claim.Namespace = set.Namespace
-	claim.Name = nameWith(claim.Name+"-"+set.Name, ordinal)
-	for key, value := range set.Spec.Selector.MatchLabels {
-		metav1.SetMetaDataLabel(&claim.ObjectMeta, key, value)
-	}
-	return claim
-}
-
-// claimOwners returns the owners that the claim is to have, beside those that others have
-// given it. If the policy says so, the claim goes with the set, or with the Pod, if that
-// is one too many. A claim of a set or a Pod that had the name before is doomed: the
-// garbage collector will delete it.
-func claimOwners(
-	claim *corev1.PersistentVolumeClaim, set *appsv1.StatefulSet, pod *corev1.Pod,
-	condemned bool,
-) (refs []metav1.OwnerReference, doomed bool) {
-	asSet := metav1.OwnerReference{
-		APIVersion: "apps/v1", Kind: "StatefulSet", Name: set.Name, UID: set.UID,
-	}
-	asPod := metav1.OwnerReference{
-		APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID,
-	}
-	doomed = claim.DeletionTimestamp != nil
-	for _, ref := range claim.OwnerReferences {
-		isSet := ref.Kind == asSet.Kind && ref.Name == set.Name
-		isPod := ref.Kind == asPod.Kind && ref.Name == pod.Name
-		switch {
-		case !isSet && !isPod:
-			refs = append(refs, ref)
-		case ref.UID != set.UID && ref.UID != pod.UID:
-			doomed = true
-		}
-	}
-	const remove = appsv1.DeletePersistentVolumeClaimRetentionPolicyType
-	policy := ptr.Deref(set.Spec.PersistentVolumeClaimRetentionPolicy,
-		appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{})
-	switch {
-	case condemned && policy.WhenScaled == remove:
-		refs = append(refs, asPod)
-	case policy.WhenDeleted == remove:
-		refs = append(refs, asSet)
-	}
-	return refs, doomed
-}
-
 // StatefulSets is the StatefulSet controller.
 //
 // Guarantees: there are never two Pods with one ordinal. A Pod that is ending keeps its
@@ -297,15 +216,11 @@ type StatefulSets struct {
 
 // NewStatefulSetController returns the controller with its watches. Add it to m.
 func NewStatefulSetController(m *Manager) (*Controller, error) {
-	sets, err1 := m.Cache.Informer(&appsv1.StatefulSet{})
-	revisions, err2 := m.Cache.Informer(&appsv1.ControllerRevision{})
-	pods, err3 := m.Cache.Informer(&corev1.Pod{})
-	_, err4 := m.Cache.Informer(&corev1.PersistentVolumeClaim{}) // it is only read
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
-		return nil, err
-	}
-	c := NewController("statefulset", &StatefulSets{Client: m.Client})
-	c.Workers, c.Trace, c.Queue.Trace = 5, m.Cluster.Trace, m.Cluster.Trace
+	sets := m.Informer(&appsv1.StatefulSet{})
+	revisions := m.Informer(&appsv1.ControllerRevision{})
+	pods := m.Informer(&corev1.Pod{})
+	m.Informer(&corev1.PersistentVolumeClaim{}) // it is only read
+	c := m.NewController("statefulset", 5, &StatefulSets{Client: m.Client})
 	ofSet := EnqueueOwner(appsv1.SchemeGroupVersion.WithKind("StatefulSet").GroupKind())
 	c.Watch(sets, EnqueueObject)
 	adopters := enqueueAdopters(sets, func(set Object) *metav1.LabelSelector {
@@ -315,7 +230,7 @@ func NewStatefulSetController(m *Manager) (*Controller, error) {
 	c.Watch(revisions, adopters)
 	c.Watch(pods, ofSet)
 	c.Watch(pods, adopters)
-	return c, nil
+	return c, m.err
 }
 
 // Reconcile takes one StatefulSet a step further.
@@ -383,51 +298,11 @@ func (c *StatefulSets) syncMembers(ctx context.Context, s *stateful) error {
 			}
 		}
 		condemned := slices.Contains(s.condemned, pod)
-		if err := c.syncClaims(ctx, s.set, pod, condemned); err != nil {
+		if err := syncClaims(ctx, c.Client, s.set, pod, condemned); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// syncClaims creates the claims that the Pod needs to start, and makes their owners what
-// the policy says. No Pod is created for a claim that will be deleted.
-func (c *StatefulSets) syncClaims(
-	ctx context.Context, set *appsv1.StatefulSet, pod *corev1.Pod, condemned bool,
-) error {
-	for _, template := range set.Spec.VolumeClaimTemplates {
-		claim := newClaim(set, template, ordinalOf(set, pod))
-		if err := c.syncClaim(ctx, set, pod, claim, condemned); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (c *StatefulSets) syncClaim(
-	ctx context.Context, set *appsv1.StatefulSet, pod *corev1.Pod,
-	claim *corev1.PersistentVolumeClaim, condemned bool,
-) error {
-	stored, err := Get[*corev1.PersistentVolumeClaim](ctx, c.Client, KeyOf(claim))
-	if apierrors.IsNotFound(err) {
-		if pod.UID != "" && pod.Status.Phase != corev1.PodPending {
-			return nil // it has started without
-		}
-		claim.OwnerReferences, _ = claimOwners(claim, set, pod, condemned)
-		return c.Client.Create(ctx, claim)
-	}
-	if err != nil {
-		return err
-	}
-	refs, doomed := claimOwners(stored, set, pod, condemned)
-	if doomed && pod.UID == "" {
-		return fmt.Errorf("claim %s is about to be deleted", KeyOf(claim))
-	}
-	if doomed || equality.Semantic.DeepEqual(refs, stored.OwnerReferences) {
-		return nil
-	}
-	stored.OwnerReferences = refs
-	return c.Client.Update(ctx, stored)
 }
 
 // carryOut creates and deletes Pods. A Pod's claims come before it does.
@@ -440,7 +315,7 @@ func (c *StatefulSets) carryOut(
 			if err != nil {
 				return err
 			}
-			if err := c.syncClaims(ctx, s.set, pod, false); err != nil {
+			if err := syncClaims(ctx, c.Client, s.set, pod, false); err != nil {
 				return err
 			}
 			return c.Client.Create(ctx, pod)

@@ -62,16 +62,12 @@ type TaintEviction struct {
 // NewTaintEvictionController returns the controller with its watches. Add it to m. It
 // reconciles nodes: a request has the name of one.
 func NewTaintEvictionController(m *Manager) (*Controller, error) {
-	nodes, err1 := m.Cache.Informer(&corev1.Node{})
-	pods, err2 := m.Cache.Informer(&corev1.Pod{})
-	if err := errors.Join(err1, err2); err != nil {
-		return nil, err
-	}
-	c := NewController("tainteviction", &TaintEviction{m.Client})
-	c.Workers, c.Trace, c.Queue.Trace = 5, m.Cluster.Trace, m.Cluster.Trace
+	nodes := m.Informer(&corev1.Node{})
+	pods := m.Informer(&corev1.Pod{})
+	c := m.NewController("tainteviction", 5, &TaintEviction{m.Client})
 	c.Watch(nodes, EnqueueObject)
 	c.Watch(pods, EnqueueMapped(nodeOf))
-	return c, nil
+	return c, m.err
 }
 
 // nodeOf is the node of a Pod. Of one that has none it is "", which no node is called.

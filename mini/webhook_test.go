@@ -458,8 +458,10 @@ func TestASlowClientIsCutOff(t *testing.T) {
 				_, err = io.WriteString(conn, says)
 				require.NoError(t, err)
 				time.Sleep(61 * time.Second)
-				_, err = io.Copy(io.Discard, conn) // ends, because the server has ended the connection
+				// It ends, because the server has ended the connection.
+				answer, err := io.Copy(io.Discard, conn)
 				require.NoError(t, err)
+				require.Zero(t, answer, "the server has kept an answer for a client that doesn't read")
 				stop()
 				require.NoError(t, <-ended)
 			})

@@ -22,9 +22,12 @@ func run(ctx context.Context, d *demo.Demo, cluster *mini.Cluster) error {
 	d.Show(func(e trace.Event) bool { return e.Kind == trace.Write })
 	cluster.Trace = d.Recorder
 	cache := mini.NewCache(cluster)
-	sets, err1 := cache.Informer(&appsv1.ReplicaSet{})
-	pods, err2 := cache.Informer(&corev1.Pod{})
-	if err := errors.Join(err1, err2); err != nil {
+	sets, err := cache.Informer(&appsv1.ReplicaSet{})
+	if err != nil {
+		return err
+	}
+	pods, err := cache.Informer(&corev1.Pod{})
+	if err != nil {
 		return err
 	}
 	reconciler := &mini.FirstReplicaSet{Client: mini.NewCachedClient(cache)}
@@ -38,7 +41,7 @@ func run(ctx context.Context, d *demo.Demo, cluster *mini.Cluster) error {
 	ended := make(chan error)
 	ctx, stop := context.WithCancel(ctx)
 	go func() { ended <- cache.Run(ctx) }()
-	err := c.Run(ctx)
+	err = c.Run(ctx)
 	stop()
 	return errors.Join(err, <-ended)
 }

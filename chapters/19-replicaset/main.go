@@ -2,8 +2,6 @@
 package main
 
 import (
-	"errors"
-
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
@@ -19,8 +17,10 @@ func main() {
 }
 
 func prepare(cache *mini.Cache) (mini.Reconciler, error) {
-	_, err1 := cache.Informer(&appsv1.ReplicaSet{})
-	_, err2 := cache.Informer(&corev1.Pod{})
-	sets := &mini.ReplicaSets{Client: mini.NewCachedClient(cache)}
-	return sets, errors.Join(err1, err2)
+	for _, like := range []mini.Object{&appsv1.ReplicaSet{}, &corev1.Pod{}} {
+		if _, err := cache.Informer(like); err != nil {
+			return nil, err
+		}
+	}
+	return &mini.ReplicaSets{Client: mini.NewCachedClient(cache)}, nil
 }

@@ -2,8 +2,6 @@
 package main
 
 import (
-	"errors"
-
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -23,15 +21,9 @@ func main() {
 // deployments returns the controller with ScaleOrRoll as its Reconciler.
 func deployments(m *mini.Manager) (*mini.Controller, error) {
 	reconciler := &mini.Deployments{Client: m.Client}
-	c := mini.NewController("deployment", mini.ReconcilerFunc(reconciler.ScaleOrRoll))
-	c.Trace, c.Queue.Trace = m.Cluster.Trace, m.Cluster.Trace
-	deployments, err1 := m.Cache.Informer(&appsv1.Deployment{})
-	sets, err2 := m.Cache.Informer(&appsv1.ReplicaSet{})
-	if err := errors.Join(err1, err2); err != nil {
-		return nil, err
-	}
-	c.Watch(deployments, mini.EnqueueObject)
+	c := m.NewController("deployment", 1, mini.ReconcilerFunc(reconciler.ScaleOrRoll))
+	c.Watch(m.Informer(&appsv1.Deployment{}), mini.EnqueueObject)
 	ofDeployments := schema.GroupKind{Group: "apps", Kind: "Deployment"}
-	c.Watch(sets, mini.EnqueueOwner(ofDeployments))
-	return c, nil
+	c.Watch(m.Informer(&appsv1.ReplicaSet{}), mini.EnqueueOwner(ofDeployments))
+	return c, m.Err()
 }

@@ -2,8 +2,6 @@
 package main
 
 import (
-	"errors"
-
 	"github.com/loopwright/loopwright/chapters/32-nodelifecycle/outage"
 	"github.com/loopwright/loopwright/mini"
 )
@@ -14,9 +12,12 @@ func main() {
 
 // prepare adds both controllers to the manager.
 func prepare(m *mini.Manager) error {
-	lifecycle, err1 := mini.NewNodeLifecycleController(m)
-	eviction, err2 := mini.NewTaintEvictionController(m)
-	if err := errors.Join(err1, err2); err != nil {
+	lifecycle, err := mini.NewNodeLifecycleController(m)
+	if err != nil {
+		return err
+	}
+	eviction, err := mini.NewTaintEvictionController(m)
+	if err != nil {
 		return err
 	}
 	m.AddController(lifecycle)

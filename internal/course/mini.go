@@ -13,7 +13,7 @@ var miniOrder = []string{
 	"queue", "delay",
 	"controller", "events", "client", "cache", "first", "lease", "manager", "finalizer", "webhook",
 	"owner", "ranking", "replicaset", "template", "rolling", "scaling", "deployment", "endpoints", "graph", "garbage",
-	"namespace", "jobplan", "job", "cronjob", "revision", "placement", "daemonset", "statefulset", "tainteviction", "nodelifecycle",
+	"namespace", "jobplan", "job", "cronjob", "revision", "placement", "daemonset", "identity", "statefulset", "tainteviction", "nodelifecycle",
 }
 
 // Mini lists the files of mini, in the order of the chapters.

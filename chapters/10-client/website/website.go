@@ -46,8 +46,11 @@ func (r *Reconciler) Reconcile(
 	ctx context.Context, req mini.Request,
 ) (mini.Result, error) {
 	site, err := mini.Get[*example.Website](ctx, r.Client, req)
-	if err != nil || site.DeletionTimestamp != nil {
+	if err != nil {
 		return mini.Result{}, mini.IgnoreNotFound(err)
+	}
+	if site.DeletionTimestamp != nil {
+		return mini.Result{}, nil
 	}
 	key := mini.Request{Namespace: site.Namespace, Name: site.Spec.Page}
 	if _, err := mini.Get[*corev1.ConfigMap](ctx, r.Client, key); err != nil {

@@ -62,9 +62,12 @@ func (s *story) start(ctx context.Context, client Client) (stop func(), err erro
 	}
 	cluster.Trace = s.Hidden()
 	cache := mini.NewCache(cluster)
-	c, err1 := website.New(cache, &website.Reconciler{Client: client(cache), Image: s.Image})
-	pods, err2 := cache.Informer(&corev1.Pod{})
-	if err := errors.Join(err1, err2); err != nil {
+	c, err := website.New(cache, &website.Reconciler{Client: client(cache), Image: s.Image})
+	if err != nil {
+		return nil, err
+	}
+	pods, err := cache.Informer(&corev1.Pod{})
+	if err != nil {
 		return nil, err
 	}
 	c.Workers = 10

@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -19,9 +18,12 @@ func main() { demo.Main("Chapter 12, naive: act on events", restart.Story(run)) 
 func run(ctx context.Context, d *demo.Demo, cluster *mini.Cluster) error {
 	cache := mini.NewCache(cluster)
 	client := &mini.Client{Cluster: cluster}
-	sets, err1 := cache.Informer(&appsv1.ReplicaSet{})
-	pods, err2 := cache.Informer(&corev1.Pod{})
-	if err := errors.Join(err1, err2); err != nil {
+	sets, err := cache.Informer(&appsv1.ReplicaSet{})
+	if err != nil {
+		return err
+	}
+	pods, err := cache.Informer(&corev1.Pod{})
+	if err != nil {
 		return err
 	}
 	create := func(rs *appsv1.ReplicaSet, count int) {

@@ -22,9 +22,8 @@ func run(ctx context.Context, p website.Process) error {
 	m := mini.NewManager(p.Cluster)
 	m.Elector = p.Elector
 	r := p.Reconciler(m.Client)
-	c, err1 := website.New(m.Cache, r)
-	sites, err2 := m.Cache.Informer(&example.Website{})
-	if err := errors.Join(err1, err2); err != nil {
+	c, err := website.New(m.Cache, r)
+	if err != nil {
 		return err
 	}
 	c.Reconciler = &mini.Finalizing[*example.Website]{
@@ -32,8 +31,8 @@ func run(ctx context.Context, p website.Process) error {
 		Cleanup: r.Unpublish, Next: r,
 	}
 	m.AddController(c)
-	second := mini.NewController("limits", &limits{m.Client})
-	second.Watch(sites, mini.EnqueueObject)
+	second := m.NewController("limits", 1, &limits{m.Client})
+	second.Watch(m.Informer(&example.Website{}), mini.EnqueueObject)
 	m.AddController(second)
 	return m.Run(ctx)
 }
@@ -43,8 +42,11 @@ type limits struct{ client *mini.CachedClient }
 
 func (l *limits) Reconcile(ctx context.Context, req mini.Request) (mini.Result, error) {
 	site, err := mini.Get[*example.Website](ctx, l.client, req)
-	if err != nil || typo.Replicas(site) <= typo.Limit {
+	if err != nil {
 		return mini.Result{}, mini.IgnoreNotFound(err)
+	}
+	if typo.Replicas(site) <= typo.Limit {
+		return mini.Result{}, nil
 	}
 	time.Sleep(200 * time.Millisecond) // it notes in another system that it had to act
 	site.Spec.Replicas = new(int32(typo.Limit))

@@ -167,9 +167,12 @@ func tell(ctx context.Context, d *demo.Demo) error {
 // them may want it.
 func control(ctx context.Context, d *demo.Demo, cluster *mini.Cluster, findPods FindPods) error {
 	cache := mini.NewCache(cluster)
-	sets, err1 := cache.Informer(&appsv1.ReplicaSet{})
-	pods, err2 := cache.Informer(&corev1.Pod{})
-	if err := errors.Join(err1, err2); err != nil {
+	sets, err := cache.Informer(&appsv1.ReplicaSet{})
+	if err != nil {
+		return err
+	}
+	pods, err := cache.Informer(&corev1.Pod{})
+	if err != nil {
 		return err
 	}
 	c := mini.NewController("replicaset", &counting{mini.NewCachedClient(cache), findPods})
@@ -186,7 +189,7 @@ func control(ctx context.Context, d *demo.Demo, cluster *mini.Cluster, findPods 
 	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan error)
 	go func() { ended <- cache.Run(ctx) }()
-	err := c.Run(ctx)
+	err = c.Run(ctx)
 	stop()
 	return errors.Join(err, <-ended)
 }

@@ -4,7 +4,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -26,8 +25,14 @@ func main() {
 
 func prepare(cache *mini.Cache) (mini.Reconciler, error) {
 	client := mini.NewCachedClient(cache).Client
-	sets, err1 := cache.Informer(&appsv1.ReplicaSet{})
-	pods, err2 := cache.Informer(&corev1.Pod{})
+	sets, err := cache.Informer(&appsv1.ReplicaSet{})
+	if err != nil {
+		return nil, err
+	}
+	pods, err := cache.Informer(&corev1.Pod{})
+	if err != nil {
+		return nil, err
+	}
 	reconcile := func(ctx context.Context, req mini.Request) (mini.Result, error) {
 		rs := sets.Get(req).(*appsv1.ReplicaSet)
 		owned, err := pods.ByIndex(mini.ByOwner, string(rs.UID))
@@ -43,5 +48,5 @@ func prepare(cache *mini.Cache) (mini.Reconciler, error) {
 		calls.Wait()
 		return mini.Result{}, cmp.Or(errs...)
 	}
-	return mini.ReconcilerFunc(reconcile), errors.Join(err1, err2)
+	return mini.ReconcilerFunc(reconcile), nil
 }

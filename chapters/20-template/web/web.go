@@ -4,7 +4,6 @@ package web
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -79,25 +78,20 @@ func Start(
 	}
 	cluster.Trace = d.Hidden()
 	m := mini.NewManager(cluster)
-	deployments, err1 := m.Cache.Informer(&appsv1.Deployment{})
-	sets, err2 := m.Cache.Informer(&appsv1.ReplicaSet{})
-	pods, err3 := m.Cache.Informer(&corev1.Pod{})
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return nil, nil, err
-	}
+	deployments := m.Informer(&appsv1.Deployment{})
+	sets := m.Informer(&appsv1.ReplicaSet{})
+	pods := m.Informer(&corev1.Pod{})
 	here := func(c mini.Change) bool { return c.Object().GetNamespace() == d.Namespace }
 	ofSet := mini.EnqueueOwner(schema.GroupKind{Group: "apps", Kind: "ReplicaSet"})
 	replicaSets := &mini.ReplicaSets{Client: m.Client}
-	setController := mini.NewController("replicaset", mini.ReconcilerFunc(
+	setController := m.NewController("replicaset", 1, mini.ReconcilerFunc(
 		func(ctx context.Context, req mini.Request) (mini.Result, error) {
 			demo.Sleep(ctx, lag)
 			return replicaSets.Reconcile(ctx, req)
 		}))
-	setController.Trace, setController.Queue.Trace = cluster.Trace, cluster.Trace
 	setController.Watch(sets, mini.EnqueueObject, here)
 	setController.Watch(pods, ofSet, here)
-	controller := mini.NewController("deployment", reconciler(m.Client))
-	controller.Trace, controller.Queue.Trace = cluster.Trace, cluster.Trace
+	controller := m.NewController("deployment", 1, reconciler(m.Client))
 	controller.Watch(deployments, mini.EnqueueObject, here)
 	ofDeployment := mini.EnqueueOwner(schema.GroupKind{Group: "apps", Kind: "Deployment"})
 	controller.Watch(sets, ofDeployment, here)

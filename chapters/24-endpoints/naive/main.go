@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -24,8 +23,8 @@ func main() {
 // controller reconciles a Service if it changes, or a Pod that it selects.
 func controller(d *demo.Demo, m *mini.Manager) (*mini.Controller, error) {
 	here := func(c mini.Change) bool { return c.Object().GetNamespace() == d.Namespace }
-	services, err1 := m.Cache.Informer(&corev1.Service{})
-	pods, err2 := m.Cache.Informer(&corev1.Pod{})
+	services := m.Informer(&corev1.Service{})
+	pods := m.Informer(&corev1.Pod{})
 	c := mini.NewController("endpoints", reconciler(m.Client))
 	c.Watch(services, mini.EnqueueObject, here)
 	c.Watch(pods, func(change mini.Change) (selecting []mini.Request) {
@@ -38,7 +37,7 @@ func controller(d *demo.Demo, m *mini.Manager) (*mini.Controller, error) {
 		}
 		return selecting
 	}, here)
-	return c, errors.Join(err1, err2)
+	return c, m.Err()
 }
 
 // reconciler writes down the addresses of all Pods that the Service selects.

@@ -33,8 +33,11 @@ func prepare(d *demo.Demo, m *mini.Manager) error {
 	m.Cluster.Trace = d.Hidden()
 	empty := func(ctx context.Context, req mini.Request) (mini.Result, error) {
 		ns, err := mini.Get[*corev1.Namespace](ctx, m.Client, req)
-		if err != nil || ns.DeletionTimestamp == nil {
+		if err != nil {
 			return mini.Result{}, mini.IgnoreNotFound(err)
+		}
+		if ns.DeletionTimestamp == nil {
+			return mini.Result{}, nil
 		}
 		for _, like := range kinds {
 			objs, err := m.Client.List(ctx, like, mini.Selection{Namespace: ns.Name})

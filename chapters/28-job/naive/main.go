@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -22,24 +21,23 @@ func main() {
 }
 
 func controllers(m *mini.Manager) ([]*mini.Controller, error) {
-	jobs, err1 := m.Cache.Informer(&batchv1.Job{})
-	pods, err2 := m.Cache.Informer(&corev1.Pod{})
-	c := mini.NewController("job", reconciler(m.Client))
-	c.Trace = m.Cluster.Trace
-	if err := errors.Join(err1, err2); err != nil {
-		return nil, err
-	}
+	jobs := m.Informer(&batchv1.Job{})
+	pods := m.Informer(&corev1.Pod{})
+	c := m.NewController("job", 1, reconciler(m.Client))
 	c.Watch(jobs, mini.EnqueueObject)
 	c.Watch(pods, mini.EnqueueOwner(batchv1.SchemeGroupVersion.WithKind("Job").GroupKind()))
-	return []*mini.Controller{c}, nil
+	return []*mini.Controller{c}, m.Err()
 }
 
 // reconciler runs one Pod at a time until as many have succeeded as the Job wants.
 func reconciler(client *mini.CachedClient) mini.ReconcilerFunc {
 	return func(ctx context.Context, req mini.Request) (mini.Result, error) {
 		job, err := mini.Get[*batchv1.Job](ctx, client, req)
-		if err != nil || job.Status.CompletionTime != nil {
+		if err != nil {
 			return mini.Result{}, mini.IgnoreNotFound(err)
+		}
+		if job.Status.CompletionTime != nil {
+			return mini.Result{}, nil
 		}
 		pods, err := mini.OwnedBy[*corev1.Pod](ctx, client, job)
 		if err != nil {

@@ -25,22 +25,20 @@ func main() {
 }
 
 func controller(m *mini.Manager) (*mini.Controller, error) {
-	crons, err := m.Cache.Informer(&batchv1.CronJob{})
-	if err != nil {
-		return nil, err
-	}
-	c := mini.NewController("cronjob", reconciler(m.Client))
-	c.Trace = m.Cluster.Trace
-	c.Watch(crons, mini.EnqueueObject)
-	return c, nil
+	c := m.NewController("cronjob", 1, reconciler(m.Client))
+	c.Watch(m.Informer(&batchv1.CronJob{}), mini.EnqueueObject)
+	return c, m.Err()
 }
 
 // reconciler creates a Job for each start since the last one in the status.
 func reconciler(client *mini.CachedClient) mini.ReconcilerFunc {
 	return func(ctx context.Context, req mini.Request) (mini.Result, error) {
 		cj, err := mini.Get[*batchv1.CronJob](ctx, client, req)
-		if err != nil || *cj.Spec.Suspend {
+		if err != nil {
 			return mini.Result{}, mini.IgnoreNotFound(err)
+		}
+		if *cj.Spec.Suspend {
+			return mini.Result{}, nil
 		}
 		schedule, err := cron.ParseStandard(cj.Spec.Schedule)
 		if err != nil {

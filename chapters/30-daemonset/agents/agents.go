@@ -39,9 +39,12 @@ func Main(title string, controller Controller, questions ...demo.Question) {
 // Story brings agents to three nodes, and says which of them serve.
 func Story(controller Controller) func(context.Context, *demo.Demo) error {
 	return func(ctx context.Context, d *demo.Demo) error {
-		cluster, err1 := mini.NewCluster(d.Config(), scheme.Scheme)
-		user, err2 := mini.NewCluster(d.Config(), scheme.Scheme)
-		if err := errors.Join(err1, err2); err != nil {
+		cluster, err := mini.NewCluster(d.Config(), scheme.Scheme)
+		if err != nil {
+			return err
+		}
+		user, err := mini.NewCluster(d.Config(), scheme.Scheme)
+		if err != nil {
 			return err
 		}
 		cluster.Trace = d.Hidden()

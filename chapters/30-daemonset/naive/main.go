@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -26,14 +25,10 @@ func main() {
 }
 
 func controller(m *mini.Manager) (*mini.Controller, error) {
-	sets, err1 := m.Cache.Informer(&appsv1.DaemonSet{})
-	pods, err2 := m.Cache.Informer(&corev1.Pod{})
-	nodes, err3 := m.Cache.Informer(&corev1.Node{})
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return nil, err
-	}
-	c := mini.NewController("daemonset", reconciler(m.Client))
-	c.Trace = m.Cluster.Trace
+	sets := m.Informer(&appsv1.DaemonSet{})
+	pods := m.Informer(&corev1.Pod{})
+	nodes := m.Informer(&corev1.Node{})
+	c := m.NewController("daemonset", 1, reconciler(m.Client))
 	c.Watch(sets, mini.EnqueueObject)
 	c.Watch(pods, mini.EnqueueOwner(appsv1.SchemeGroupVersion.WithKind("DaemonSet").GroupKind()))
 	c.Watch(nodes, func(mini.Change) (all []mini.Request) {
@@ -42,7 +37,7 @@ func controller(m *mini.Manager) (*mini.Controller, error) {
 		}
 		return all
 	})
-	return c, nil
+	return c, m.Err()
 }
 
 // reconciler gives each node that fits one Pod, and replaces an old one if all serve.

@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -25,16 +24,12 @@ func main() {
 }
 
 func controller(m *mini.Manager) (*mini.Controller, error) {
-	sets, err1 := m.Cache.Informer(&appsv1.StatefulSet{})
-	pods, err2 := m.Cache.Informer(&corev1.Pod{})
-	if err := errors.Join(err1, err2); err != nil {
-		return nil, err
-	}
-	c := mini.NewController("statefulset", reconciler(m.Client))
-	c.Trace = m.Cluster.Trace
+	sets := m.Informer(&appsv1.StatefulSet{})
+	pods := m.Informer(&corev1.Pod{})
+	c := m.NewController("statefulset", 1, reconciler(m.Client))
 	c.Watch(sets, mini.EnqueueObject)
 	c.Watch(pods, mini.EnqueueOwner(appsv1.SchemeGroupVersion.WithKind("StatefulSet").GroupKind()))
-	return c, nil
+	return c, m.Err()
 }
 
 // reconciler creates members in order, and replaces them from the end. It waits for each.

@@ -31,8 +31,11 @@ func main() {
 func prepare(m *mini.Manager) error {
 	evict := func(ctx context.Context, req mini.Request) (mini.Result, error) {
 		lease, err := mini.Get[*coordinationv1.Lease](ctx, m.Client, req)
-		if err != nil || req.Namespace != corev1.NamespaceNodeLease {
+		if err != nil {
 			return mini.Result{}, mini.IgnoreNotFound(err)
+		}
+		if req.Namespace != corev1.NamespaceNodeLease {
+			return mini.Result{}, nil
 		}
 		if time.Since(lease.Spec.RenewTime.Time) < 50*time.Second {
 			return mini.Result{RequeueAfter: 5 * time.Second}, nil
@@ -45,12 +48,8 @@ func prepare(m *mini.Manager) error {
 		}
 		return mini.Result{RequeueAfter: 5 * time.Second}, mini.IgnoreNotFound(err)
 	}
-	leases, err := m.Cache.Informer(&coordinationv1.Lease{})
-	if err != nil {
-		return err
-	}
-	c := mini.NewController("naive", mini.ReconcilerFunc(evict))
-	c.Watch(leases, mini.EnqueueObject)
+	c := m.NewController("naive", 1, mini.ReconcilerFunc(evict))
+	c.Watch(m.Informer(&coordinationv1.Lease{}), mini.EnqueueObject)
 	m.AddController(c)
-	return nil
+	return m.Err()
 }

@@ -4,7 +4,6 @@ package website
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,10 +16,16 @@ import (
 
 // New returns the controller.
 func New(cache *mini.Cache, r *Reconciler) (*mini.Controller, error) {
-	sites, err1 := cache.Informer(&example.Website{})
-	pods, err2 := cache.Informer(&corev1.Pod{})
-	pages, err3 := cache.Informer(&corev1.ConfigMap{})
-	if err := errors.Join(err1, err2, err3); err != nil {
+	sites, err := cache.Informer(&example.Website{})
+	if err != nil {
+		return nil, err
+	}
+	pods, err := cache.Informer(&corev1.Pod{})
+	if err != nil {
+		return nil, err
+	}
+	pages, err := cache.Informer(&corev1.ConfigMap{})
+	if err != nil {
 		return nil, err
 	}
 	c := mini.NewController("websites", r)
@@ -58,8 +63,11 @@ func (r *Reconciler) Reconcile(
 	ctx context.Context, req mini.Request,
 ) (mini.Result, error) {
 	site, err := mini.Get[*example.Website](ctx, r.Client, req)
-	if err != nil || site.DeletionTimestamp != nil {
+	if err != nil {
 		return mini.Result{}, mini.IgnoreNotFound(err)
+	}
+	if site.DeletionTimestamp != nil {
+		return mini.Result{}, nil
 	}
 	key := mini.Request{Namespace: site.Namespace, Name: site.Spec.Page}
 	page, err := mini.Get[*corev1.ConfigMap](ctx, r.Client, key)

@@ -58,9 +58,11 @@ func story(ctx context.Context, d *demo.Demo) error {
 	}{
 		{"1. kubectl create deployment web --replicas=4; kubectl expose deployment web", func() error {
 			d.Say("The Deployment's controller reports the first three numbers, that of Endpoints the last.")
-			_, err1 := web.Create(ctx, deployment(d), metav1.CreateOptions{})
-			_, err2 := client.CoreV1().Services(d.Namespace).Create(ctx, service(), metav1.CreateOptions{})
-			return errors.Join(err1, err2)
+			if _, err := web.Create(ctx, deployment(d), metav1.CreateOptions{}); err != nil {
+				return err
+			}
+			_, err := client.CoreV1().Services(d.Namespace).Create(ctx, service(), metav1.CreateOptions{})
+			return err
 		}, picture{4, 4, 4, 4}},
 		{"2. kubectl scale deployment web --replicas=6", func() error {
 			return patch(`{"spec":{"replicas":6}}`)
@@ -103,13 +105,13 @@ func start(ctx context.Context, d *demo.Demo) (stop func() error, err error) {
 	}
 	cluster.Trace = d.Hidden()
 	m := mini.NewManager(cluster)
-	sets, err1 := mini.NewReplicaSetController(m)
-	deployments, err2 := mini.NewDeploymentController(m)
-	endpoints, err3 := mini.NewEndpointsController(m)
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return nil, err
-	}
-	for _, c := range []*mini.Controller{sets, deployments, endpoints} {
+	for _, newController := range []func(*mini.Manager) (*mini.Controller, error){
+		mini.NewReplicaSetController, mini.NewDeploymentController, mini.NewEndpointsController,
+	} {
+		c, err := newController(m)
+		if err != nil {
+			return nil, err
+		}
 		c.Reconciler = held.Reconciler(d.Steps, c.Reconciler)
 		m.AddController(c)
 	}
@@ -137,9 +139,16 @@ type view struct {
 }
 
 func newView(ctx context.Context, d *demo.Demo, client kubernetes.Interface) (*view, error) {
-	deployments, err1 := client.AppsV1().Deployments(d.Namespace).Watch(ctx, metav1.ListOptions{})
-	endpoints, err2 := client.CoreV1().Endpoints(d.Namespace).Watch(ctx, metav1.ListOptions{})
-	return &view{d: d, deployments: deployments, endpoints: endpoints}, errors.Join(err1, err2)
+	deployments, err := client.AppsV1().Deployments(d.Namespace).Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	endpoints, err := client.CoreV1().Endpoints(d.Namespace).Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		deployments.Stop()
+		return nil, err
+	}
+	return &view{d: d, deployments: deployments, endpoints: endpoints}, nil
 }
 
 func (v *view) stop() {
