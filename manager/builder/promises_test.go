@@ -31,9 +31,10 @@ func TestANilInADescriptionIsAnErrorOfCompleteAndTheNameStaysFree(t *testing.T) 
 			"Watches: it was given a nil handler (<nil>)": made().Watches(&corev1.ConfigMap{}, nil),
 			"Watches: it was given a nil handler (*handler.EnqueueRequestForObject)": made().
 				Watches(&corev1.ConfigMap{}, none),
-			"WithEventFilter was given a nil predicate":                  made().WithEventFilter(nil),
-			"WatchesRawSource was given a nil source (<nil>)":            made().WatchesRawSource(nil),
-			"WatchesRawSource was given a nil source (*source.Informer)": made().WatchesRawSource(noInformer),
+			"WithEventFilter was given a nil predicate":       made().WithEventFilter(nil),
+			"WatchesRawSource was given a nil source (<nil>)": made().WatchesRawSource(nil),
+			"WatchesRawSource was given a nil source (*source.Informer)": made().
+				WatchesRawSource(noInformer),
 		} {
 			require.ErrorContains(t, wrong.Complete(w.asks()), want)
 		}

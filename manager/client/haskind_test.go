@@ -49,16 +49,21 @@ func bodyOf(t *testing.T, mediaType string, cut []byte) []byte {
 
 // What a proxy, a login page or a half of another program may answer with the code 200.
 func TestWhatIsNoAnswerToADelete(t *testing.T) {
-	for _, answer := range []struct{ mediaType, body string }{
-		{"application/json", ""}, {"application/json", "{}"}, {"application/json", "null"},
-		{"application/json", "[]"}, {"application/json", `"Pod"`}, {"application/json", `{"kind":""}`},
-		{"application/json", `{"kind":7}`}, {"application/json", `{"message":"Log in"}`},
-		{"application/json", `{"kind":"Status"`}, {"application/json", `{"kind":"Status"}{`},
-		{"application/json; charset=utf-8", "<html>Log in</html>"}, {"text/html", "<html>Log in</html>"},
-		{"", "Log in"}, {"application/vnd.kubernetes.protobuf", ""},
-		{"application/vnd.kubernetes.protobuf", "k8s\x00"}, {"application/vnd.kubernetes.protobuf", "<html>Log in</html>"},
-		{"application/vnd.kubernetes.protobuf", "k8s\x00<html>Log in</html>"}, {"application/vnd.kubernetes.protobuf", `{"kind":"Status"}`},
-	} {
-		require.False(t, hasKind(answer.mediaType, []byte(answer.body)), "%q %q", answer.mediaType, answer.body)
+	bodies := map[string][]string{
+		"application/json": {
+			"", "{}", "null", "[]", `"Pod"`, `{"kind":""}`, `{"kind":7}`, `{"message":"Log in"}`,
+			`{"kind":"Status"`, `{"kind":"Status"}{`,
+		},
+		"application/json; charset=utf-8": {"<html>Log in</html>"},
+		"text/html":                       {"<html>Log in</html>"},
+		"":                                {"Log in"},
+		runtime.ContentTypeProtobuf: {
+			"", "k8s\x00", "<html>Log in</html>", "k8s\x00<html>Log in</html>", `{"kind":"Status"}`,
+		},
+	}
+	for mediaType, all := range bodies {
+		for _, body := range all {
+			require.False(t, hasKind(mediaType, []byte(body)), "%q %q", mediaType, body)
+		}
 	}
 }

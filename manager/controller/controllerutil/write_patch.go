@@ -52,8 +52,9 @@ func CreateOrPatch(
 	return patchHalves(ctx, c, was, obj, before, after)
 }
 
-// patchHalves sends what differs: nothing, one patch, or two. As in controller-runtime, the first one
-// has the status in it as well: the server ignores it, unless the kind has no status subresource.
+// patchHalves sends what differs: nothing, one patch, or two. As in controller-runtime, the first
+// one has the status in it as well: the server ignores it, unless the kind has no status
+// subresource.
 func patchHalves(
 	ctx context.Context, c client.Client, was, obj client.Object, before, after halves,
 ) (OperationResult, error) {
@@ -87,8 +88,8 @@ func patchHalves(
 	return OperationResultUpdatedStatusOnly, nil
 }
 
-// statusPatch is what f has changed in the status. In controller-runtime it's the difference between
-// the object as it was read and the server's answer to the first patch. That has another
+// statusPatch is what f has changed in the status. In controller-runtime it's the difference
+// between the object as it was read and the server's answer to the first patch. That has another
 // resourceVersion, which makes the patch a conflict if anybody writes the object in between, and
 // whatever others have changed.
 func statusPatch(before, after halves) (client.Patch, error) {
