@@ -19,12 +19,12 @@ import (
 func TestANilInADescriptionIsAnErrorOfCompleteAndTheNameStaysFree(t *testing.T) {
 	inWorld(t, config.Controller{}, func(t *testing.T, w *world) {
 		made := func() *builder.Builder {
-			return builder.ControllerManagedBy(w).Named("wrong").For(&corev1.Pod{})
+			return builder.ControllerManagedBy(w).Named("nils").For(&corev1.Pod{})
 		}
 		var none *handler.EnqueueRequestForObject
 		var noInformer *source.Informer
 		for want, wrong := range map[string]*builder.Builder{
-			"For: one of its predicates is nil": builder.ControllerManagedBy(w).Named("wrong").
+			"For: one of its predicates is nil": builder.ControllerManagedBy(w).Named("nils").
 				For(&corev1.Pod{}, builder.WithPredicates(nil)),
 			"Owns: one of its predicates is nil": made().
 				Owns(&corev1.ConfigMap{}, builder.WithPredicates(predicate.Funcs{}, nil)),
@@ -39,5 +39,6 @@ func TestANilInADescriptionIsAnErrorOfCompleteAndTheNameStaysFree(t *testing.T) 
 			require.ErrorContains(t, wrong.Complete(w.asks()), want)
 		}
 		require.NoError(t, made().Complete(w.asks()), "the name is free")
+		w.run(func() {}) // and is so again
 	})
 }
