@@ -141,11 +141,20 @@ func (i *Informer[T]) AddHandler(
 ) (*Registration, error) {
 	l := newListener(handler, options, i.instruments)
 	l.resync = func() { i.resync(l) }
+	if !i.takeIn(l) {
+		l.end() // without the lock: it calls the provider of metrics
+		return nil, fmt.Errorf("adding handler %q: %w", options.Name, errInformerStopped)
+	}
+	remove := func() { i.remove(l) }
+	return &Registration{synced: l.synced, done: l.done, remove: remove, measure: l.measure}, nil
+}
+
+// takeIn adds a listener, and gives it what there is. It returns false if the informer has stopped.
+func (i *Informer[T]) takeIn(l *listener[T]) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.ended {
-		l.end()
-		return nil, fmt.Errorf("adding handler %q: %w", options.Name, errInformerStopped)
+		return false
 	}
 	var there []delta[T]
 	for object := range i.store.All() {
@@ -156,8 +165,7 @@ func (i *Informer[T]) AddHandler(
 	if i.running {
 		i.startLocked(l)
 	}
-	remove := func() { i.remove(l) }
-	return &Registration{synced: l.synced, done: l.done, remove: remove, measure: l.measure}, nil
+	return true
 }
 
 func (i *Informer[T]) startLocked(l *listener[T]) {
@@ -169,17 +177,22 @@ func (i *Informer[T]) startLocked(l *listener[T]) {
 
 // remove stops a listener, and forgets it.
 func (i *Informer[T]) remove(l *listener[T]) {
+	if i.takeOut(l) {
+		l.end()
+	}
+}
+
+// takeOut stops a listener. It returns true if nobody else ends it, because it never ran.
+func (i *Informer[T]) takeOut(l *listener[T]) (neverRan bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	at := slices.Index(i.listeners, l)
 	if at < 0 {
-		return
+		return false
 	}
 	i.listeners = slices.Delete(i.listeners, at, at+1)
 	l.stop()
-	if !i.running { // nobody else ends it
-		l.end()
-	}
+	return !i.running
 }
 
 // resync tells a listener of all objects once more.

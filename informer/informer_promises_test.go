@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -241,5 +242,63 @@ func TestNoHandlerIsCalledAfterRunEvenIfARelistWaitsForIt(t *testing.T) {
 		time.Sleep(time.Hour)
 		require.Equal(t, told, calls)
 		require.Equal(t, 2, told, "it was called on for what was in its queue")
+	})
+}
+
+// lockedOut is a MetricsProvider that notes whether the informer was locked when it was told to
+// forget a handler: it may ask the informer something.
+type lockedOut struct {
+	mu       sync.Mutex // guards all
+	isLocked func() bool
+	forgets  int
+}
+
+func (l *lockedOut) Gauge(string, string, string, func() float64) func() {
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.forgets++
+		if l.isLocked() {
+			panic("forget was called with the informer's lock held")
+		}
+	}
+}
+
+// "forget is called once, when the handler was removed or its informer has stopped": without a lock,
+// because it's the user's code.
+func TestAHandlersMetricIsForgottenOnceAndWithoutTheLock(t *testing.T) {
+	metrics := &lockedOut{}
+	inInformer(t, InformerOptions[*corev1.ConfigMap]{Metrics: metrics}, func(t *testing.T, w world,
+		i *Informer[*corev1.ConfigMap], start, stop func()) {
+		var others atomic.Bool // other goroutines may have the lock
+		metrics.isLocked = func() bool {
+			if others.Load() {
+				return false
+			}
+			free := i.mu.TryLock()
+			if free {
+				i.mu.Unlock()
+			}
+			return !free
+		}
+		add := func() (*Registration, error) {
+			return i.AddHandler(HandlerFuncs[*corev1.ConfigMap]{}, HandlerOptions{})
+		}
+		early, err := add()
+		require.NoError(t, err)
+		early.Remove()
+		early.Remove()
+		<-early.Done()
+		require.Equal(t, 1, metrics.forgets)
+		_, err = add()
+		require.NoError(t, err)
+		others.Store(true)
+		start()
+		stop()
+		others.Store(false)
+		require.Equal(t, 2, metrics.forgets)
+		_, err = add()
+		require.ErrorIs(t, err, errInformerStopped)
+		require.Equal(t, 3, metrics.forgets)
 	})
 }

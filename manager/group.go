@@ -17,6 +17,10 @@ var (
 	ErrStopped = errors.New("the manager is stopping or has stopped, and takes no more runnables")
 	// errEndedUnready is the error for callers that wait for a runnable which has returned.
 	errEndedUnready = errors.New("it has ended before it was ready")
+
+	errStartExits = errors.New("its Start ended the goroutine by runtime.Goexit (t.FailNow does so)")
+	errReadyExits = errors.New("its WaitUntilReady ended the goroutine by runtime.Goexit (t.FailNow " +
+		"does so)")
 )
 
 // group runs runnables next to each other, both those added before its start and those added later,
@@ -122,11 +126,14 @@ func (g *group) launchLocked(ctx context.Context, m *member) {
 	if m.ready != nil {
 		answer := make(chan error, 1) // sent once, by the call of ready
 		asked.Go(func() {
-			err := m.ready(alive)
-			answer <- err
-			if m.isLate && err != nil && alive.Err() == nil {
-				g.log.Error(err, anyvalue.Name(m.runnable, "")+" is not ready")
-			}
+			err := errReadyExits
+			defer func() {
+				answer <- err
+				if m.isLate && err != nil && alive.Err() == nil {
+					g.log.Error(err, anyvalue.Name(m.runnable, "")+" is not ready")
+				}
+			}()
+			err = m.ready(alive)
 		})
 		m.wait = func(ctx context.Context) error {
 			defer context.AfterFunc(ctx, func() { ending(context.Cause(ctx)) })()
@@ -139,15 +146,21 @@ func (g *group) launchLocked(ctx context.Context, m *member) {
 		}
 	}
 	go func() {
-		err := m.start(ctx)
-		if err != nil {
-			err = fmt.Errorf("%s: %w", anyvalue.Name(m.runnable, ""), err)
-			g.failed(err)
-			ending(err)
-		}
-		ending(errEndedUnready)
-		asked.Wait()
-		g.ended(m)
+		err := errStartExits
+		defer func() {
+			if value := recover(); value != nil {
+				panic(value) // what follows may wait, and the process is to crash
+			}
+			if err != nil {
+				err = fmt.Errorf("%s: %w", anyvalue.Name(m.runnable, ""), err)
+				g.failed(err)
+				ending(err)
+			}
+			ending(errEndedUnready)
+			asked.Wait()
+			g.ended(m)
+		}()
+		err = m.start(ctx)
 	}()
 }
 

@@ -3,6 +3,7 @@ package manager
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -137,4 +138,48 @@ func TestNewAsksTheServerNothingAndStartsNothing(t *testing.T) {
 		time.Sleep(time.Hour)
 		require.Empty(t, w.server.Requests(fakeapi.Match{}))
 	})
+}
+
+// A runnable ends its goroutine by runtime.Goexit, as require does in a test that starts a manager.
+// "The first runnable that fails stops the manager": it mustn't look as if it ran forever, and hold
+// up the stop.
+func TestARunnableThatEndsItsGoroutineIsAFailure(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		m := w.manager(Options{GracefulShutdownTimeout: new(-time.Second)})
+		require.NoError(t, m.Add(&deserter{}))
+		r := w.start(m)
+		time.Sleep(time.Hour)
+		require.ErrorContains(t, <-r.ended, "deserter: its Start ended the goroutine")
+	})
+}
+
+// The same while others wait for it to be ready.
+func TestARunnableThatEndsTheGoroutineOfItsWaitUntilReadyIsAFailure(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		m := w.manager(Options{GracefulShutdownTimeout: new(-time.Second)})
+		require.NoError(t, m.Add(&deserter{readies: true}))
+		r := w.start(m)
+		time.Sleep(time.Hour)
+		require.ErrorContains(t, <-r.ended, "deserter is not ready: its WaitUntilReady ended the goroutine")
+	})
+}
+
+type deserter struct{ readies bool }
+
+func (*deserter) String() string           { return "deserter" }
+func (*deserter) NeedLeaderElection() bool { return false }
+
+func (d *deserter) Start(ctx context.Context) error {
+	if !d.readies {
+		runtime.Goexit()
+	}
+	<-ctx.Done()
+	return nil
+}
+
+func (d *deserter) WaitUntilReady(context.Context) error {
+	if d.readies {
+		runtime.Goexit()
+	}
+	return nil
 }

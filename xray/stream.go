@@ -54,7 +54,8 @@ func (x *XRay) serveEvents(w http.ResponseWriter, r *http.Request) {
 	if s.sendJSON("hello", hello{x.program, x.recorder.Started(), time.Now()}) != nil {
 		return
 	}
-	seen, pressed := x.seen(r.Header.Get("Last-Event-ID")), -1
+	// told is the newest event that the viewer has, or knows to have missed; 0 for a new viewer.
+	told, pressed := x.seen(r.Header.Get("Last-Event-ID")), -1
 	cursor, first := x.recorder.Cursor(), true
 	for ctx.Err() == nil {
 		if !wait(ctx, cursor) {
@@ -63,20 +64,24 @@ func (x *XRay) serveEvents(w http.ResponseWriter, r *http.Request) {
 			}
 			continue
 		}
-		events, lost := cursor.Read()
-		if first {
-			first = false
-			if seen > 0 && events[0].Seq > seen+1 { // it comes back after the ring has forgotten some
-				lost += events[0].Seq - seen - 1
-				seen = 0
-			}
-			if seen == 0 {
-				events = x.events(events)
-			}
+		events, _ := cursor.Read() // what the cursor has lost, the viewer may have
+		if len(events) == 0 {
+			continue // the ring has turned while it was read
 		}
-		if x.sendAll(s, after(events, seen), lost) != nil || x.sendSteps(s, &pressed) != nil {
+		var lost uint64
+		if told > 0 && events[0].Seq > told+1 {
+			lost = events[0].Seq - told - 1
+		}
+		newest := events[len(events)-1].Seq
+		if first && (told == 0 || lost > 0) { // it's new, or comes back too late
+			events = x.events(events)
+		} else {
+			events = after(events, told)
+		}
+		if x.sendAll(s, events, lost) != nil || x.sendSteps(s, &pressed) != nil {
 			return
 		}
+		first, told = false, max(told, newest)
 		select {
 		case <-time.After(pictureEvery):
 		case <-ctx.Done():

@@ -26,6 +26,7 @@ import (
 	"github.com/loopwright/loopwright/manager/controller"
 	"github.com/loopwright/loopwright/manager/event"
 	"github.com/loopwright/loopwright/manager/handler"
+	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 	"github.com/loopwright/loopwright/manager/predicate"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/manager/source"
@@ -245,85 +246,6 @@ func logConstructor(
 	}
 }
 
-// ForInput has the arguments of For.
-type ForInput struct {
-	object       client.Object
-	predicates   []predicate.Predicate
-	onlyMetadata bool
-}
-
-// OwnsInput has the arguments of Owns.
-type OwnsInput struct {
-	object       client.Object
-	predicates   []predicate.Predicate
-	onlyMetadata bool
-	everyOwner   bool
-}
-
-// WatchesInput has the arguments of Watches.
-type WatchesInput struct {
-	object       client.Object
-	handler      handler.EventHandler
-	predicates   []predicate.Predicate
-	onlyMetadata bool
-}
-
-// ForOption changes what For does.
-type ForOption interface {
-	ApplyToFor(*ForInput)
-}
-
-// OwnsOption changes what Owns does.
-type OwnsOption interface {
-	ApplyToOwns(*OwnsInput)
-}
-
-// WatchesOption changes what Watches does.
-type WatchesOption interface {
-	ApplyToWatches(*WatchesInput)
-}
-
-// Predicates are an option for all three; see WithPredicates.
-type Predicates struct{ predicates []predicate.Predicate }
-
-// WithPredicates lets an event through only if all the predicates do. It replaces predicates that
-// were given before.
-func WithPredicates(predicates ...predicate.Predicate) Predicates { return Predicates{predicates} }
-
-// ApplyToFor implements ForOption.
-func (p Predicates) ApplyToFor(input *ForInput) { input.predicates = p.predicates }
-
-// ApplyToOwns implements OwnsOption.
-func (p Predicates) ApplyToOwns(input *OwnsInput) { input.predicates = p.predicates }
-
-// ApplyToWatches implements WatchesOption.
-func (p Predicates) ApplyToWatches(input *WatchesInput) { input.predicates = p.predicates }
-
-type onlyMetadata struct{}
-
-// OnlyMetadata watches and caches only the metadata of the objects. Use it for many or big objects,
-// and for kinds that have no Go type. Read them as metav1.PartialObjectMetadata with their kind
-// set: a read of the whole type needs a second informer, which may be at another resourceVersion.
-var OnlyMetadata = onlyMetadata{}
-
-// ApplyToFor implements ForOption.
-func (onlyMetadata) ApplyToFor(input *ForInput) { input.onlyMetadata = true }
-
-// ApplyToOwns implements OwnsOption.
-func (onlyMetadata) ApplyToOwns(input *OwnsInput) { input.onlyMetadata = true }
-
-// ApplyToWatches implements WatchesOption.
-func (onlyMetadata) ApplyToWatches(input *WatchesInput) { input.onlyMetadata = true }
-
-type matchEveryOwner struct{}
-
-// MatchEveryOwner makes Owns enqueue all owners of For's kind, and not only the one whose reference
-// has controller: true.
-var MatchEveryOwner = &matchEveryOwner{}
-
-// ApplyToOwns implements OwnsOption.
-func (*matchEveryOwner) ApplyToOwns(input *OwnsInput) { input.everyOwner = true }
-
 // sources makes the sources of For, Owns and Watches.
 func (b *Builder) sources() ([]source.Source, error) {
 	var all []source.Source
@@ -332,14 +254,21 @@ func (b *Builder) sources() ([]source.Source, error) {
 		own []predicate.Predicate,
 	) error {
 		object, err := b.watchedAs(object, metadata)
-		if err != nil {
+		switch {
+		case err != nil:
 			return fmt.Errorf("%s: %w", method, err)
+		case anyvalue.IsNil(h):
+			return fmt.Errorf("%s: it was given a nil handler (%T)", method, h)
+		case slices.Contains(own, nil):
+			return fmt.Errorf("%s: one of its predicates is nil", method)
 		}
 		all = append(all, source.Kind(b.manager.GetCache(), object, h,
 			slices.Concat(b.filters, own)...))
 		return nil
 	}
 	switch {
+	case slices.Contains(b.filters, nil):
+		return nil, errors.New("WithEventFilter was given a nil predicate")
 	case b.reconciled.object != nil:
 		input := b.reconciled
 		if err := add("For", input.object, input.onlyMetadata, &handler.EnqueueRequestForObject{},
@@ -362,6 +291,11 @@ func (b *Builder) sources() ([]source.Source, error) {
 		if err := add("Watches", input.object, input.onlyMetadata, input.handler,
 			input.predicates); err != nil {
 			return nil, err
+		}
+	}
+	for _, src := range b.raw {
+		if anyvalue.IsNil(src) {
+			return nil, fmt.Errorf("WatchesRawSource was given a nil source (%T)", src)
 		}
 	}
 	return append(all, b.raw...), nil

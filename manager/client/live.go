@@ -243,7 +243,8 @@ func hasKind(mediaType string, body []byte) bool {
 	}
 	message, isFramed := bytes.CutPrefix(body, []byte("k8s\x00"))
 	var envelope runtime.Unknown
-	return isFramed && envelope.Unmarshal(message) == nil && envelope.Kind != ""
+	return isFramed && envelope.Unmarshal(message) == nil && envelope.Kind != "" &&
+		len(envelope.Raw) > 0 // what follows the object says how it is encoded
 }
 
 // answer is that of the server, or why it was not asked.

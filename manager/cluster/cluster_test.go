@@ -17,6 +17,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -284,4 +285,23 @@ func TestAClusterRunsUntilItsContextEnds(t *testing.T) {
 	}, func(o *cluster.Options) {
 		o.NewCache = func(*rest.Config, cache.Options) (cache.Cache, error) { return &informertest.FakeInformers{}, nil }
 	})
+}
+
+// "Only a MapperProvider may talk to the server, and the cache": a program that must come up while
+// the API server is away has to know which of its options need it.
+func TestOnlyTheNamespacesOfAKindMakeNewAskTheServer(t *testing.T) {
+	for _, of := range []struct {
+		kind cache.ByObject
+		asks bool
+	}{
+		{cache.ByObject{Label: labels.Nothing()}, false},
+		{cache.ByObject{Namespaces: map[string]cache.Config{"default": {}}}, true},
+	} {
+		inCluster(t, func(t *testing.T, api *fakeapi.Server, c cluster.Cluster) {
+			require.Equal(t, of.asks, len(api.Requests(fakeapi.Match{})) > 0)
+		}, func(o *cluster.Options) {
+			o.Cache.ByObject = map[client.Object]cache.ByObject{&corev1.ConfigMap{}: of.kind}
+			o.Cache.DefaultNamespaces = map[string]cache.Config{"default": {}}
+		})
+	}
 }

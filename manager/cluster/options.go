@@ -41,7 +41,8 @@ type Options struct {
 // Option changes the Options.
 type Option func(*Options)
 
-// New returns a cluster. It starts nothing, and only a MapperProvider may talk to the server.
+// New returns a cluster. It starts nothing. Only a MapperProvider may talk to the server, and the
+// cache, if its ByObject gives a kind Namespaces: it asks whether the kind has any.
 func New(config *rest.Config, opts ...Option) (Cluster, error) {
 	if config == nil {
 		return nil, errors.New("a cluster needs a configuration; config.GetConfig finds one")

@@ -153,7 +153,7 @@ type nilError struct{ text string }
 func (e *nilError) Error() string { return e.text }
 
 // It is a well-known mistake to return a nil pointer as an error. It must not end the process.
-func TestANilPointerThatIsAnErrorIsLoggedAndRetried(t *testing.T) {
+func TestAnErrorThatCannotBeReadIsLoggedAndRetried(t *testing.T) {
 	for _, c := range []struct {
 		name, says string
 		err        error
@@ -163,6 +163,8 @@ func TestANilPointerThatIsAnErrorIsLoggedAndRetried(t *testing.T) {
 		{"in a terminal error", "terminal error: <nil>", reconcile.TerminalError((*nilError)(nil)), 1},
 		{"with an Unwrap", "a nil *fs.PathError", (*fs.PathError)(nil), 2},
 		{"with an Unwrap, in a terminal error", "cannot be looked into", reconcile.TerminalError((*fs.PathError)(nil)), 2},
+		{"of a type whose Error panics", "cannot be looked into", brokenError{}, 2},
+		{"of a type whose Error panics, and wrapped", "PANIC", fmt.Errorf("reading: %w", brokenError{}), 2},
 		{"with an Unwrap, and wrapped", "cannot be looked into", fmt.Errorf("reading: %w", error((*fs.PathError)(nil))), 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -202,3 +204,8 @@ func TestANilPointerAfterATimeoutIsLoggedAndRetried(t *testing.T) {
 		require.Len(t, log.containing("a nil *fs.PathError"), 1)
 	})
 }
+
+// brokenError has a bug where nobody looks for one.
+type brokenError struct{}
+
+func (brokenError) Error() string { panic("no text") }

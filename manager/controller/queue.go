@@ -38,9 +38,9 @@ func (q *controllerQueue) AddWithOpts(o workqueue.AddOpts, items ...reconcile.Re
 		AddRateLimitedBecause(item reconcile.Request, reason string)
 	})
 	for _, item := range items {
-		if o.RateLimited && o.After > 0 {
+		if o.RateLimited && o.After != 0 {
 			// the shorter delay counts, and if both do, that is one reconcile more
-			q.AddAfter(item, o.After)
+			q.AddAfter(item, max(o.After, 0))
 		}
 		switch {
 		case o.RateLimited && explained != nil:

@@ -90,6 +90,9 @@ func TestAForeignQueueGetsOneCallForEachAdd(t *testing.T) {
 		queue.AddWithOpts(workqueue.AddOpts{After: time.Second, RateLimited: true}, req("web"))
 		require.Equal(t, []string{"add after 1s", "add rate limited"}, calls, "it cannot be told that the shorter delay counts")
 		calls = nil
+		queue.AddWithOpts(workqueue.AddOpts{After: -time.Second, RateLimited: true}, req("web"))
+		require.Equal(t, []string{"add after 0s", "add rate limited"}, calls, "less than zero is now, and still a failure")
+		calls = nil
 		queue.AddWithOpts(workqueue.AddOpts{RateLimited: true}, req("web"))
 		require.Equal(t, []string{"add rate limited"}, calls)
 	})

@@ -72,7 +72,8 @@ var errGoexit = errors.New("the reconciler ended its goroutine by runtime.Goexit
 	"does so)")
 
 // inspectable returns an error that can be looked into. A nil pointer may be an error, which is a
-// well-known mistake, and then its Error or Unwrap may panic.
+// well-known mistake, and then its Error or Unwrap may panic. So may any other: the log would call
+// it where nobody recovers.
 func inspectable(err error) (safe error) {
 	if err == nil {
 		return nil
@@ -89,6 +90,7 @@ func inspectable(err error) (safe error) {
 	}
 	reconcile.WaitsFor(err)
 	_ = errors.Is(err, errTerminal) // looks into all of it
+	_ = err.Error()
 	return err
 }
 

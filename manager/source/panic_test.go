@@ -34,19 +34,26 @@ func TestAPanicOfAPredicateOrAHandlerEndsTheProcess(t *testing.T) {
 	}
 }
 
+// panics returns if the source goes on, and calls its handler for another event.
 func panics(t *testing.T, who string) {
-	events := make(chan event.GenericEvent)
+	events, slipped, goesOn := make(chan event.GenericEvent), false, make(chan struct{})
+	slips := func(part string) {
+		if part == who && !slipped {
+			slipped = true
+			panic("the " + who + " slipped")
+		}
+	}
 	s := Channel(events, handler.Funcs{GenericFunc: func(context.Context, event.GenericEvent,
 		requestQueue) {
-		panic("the handler slipped")
+		slips("handler")
+		close(goesOn)
 	}}, WithPredicates[client.Object, reconcile.Request](predicate.Funcs{
 		GenericFunc: func(event.GenericEvent) bool {
-			if who == "predicate" {
-				panic("the predicate slipped")
-			}
+			slips("predicate")
 			return true
 		}}))
 	require.NoError(t, s.Start(t.Context(), newQueue()))
 	events <- event.GenericEvent{Object: &corev1.ConfigMap{}}
-	select {} // until the process has ended
+	events <- event.GenericEvent{Object: &corev1.ConfigMap{}}
+	<-goesOn
 }

@@ -13,7 +13,8 @@
 //
 // Every kind of the scheme is served, and every unstructured one: a custom resource needs no
 // definition. Namespaces need not be created. The same calls have the same answers, except for
-// times. A client works inside a testing/synctest bubble, and may be used by several goroutines.
+// times, UIDs and generated names. A client works inside a testing/synctest bubble, and may be used
+// by several goroutines.
 //
 // # Caveats
 //

@@ -55,12 +55,13 @@ type MutateFn func() error
 //	})
 //
 // Guarantees: if f makes no difference, nothing is written. The update is a conflict if the object
-// has changed since it was read.
+// has changed since it was read, as long as f leaves its resourceVersion alone.
 //
-// Caveats: set fields in f, and nothing but the name before: what was read replaces the rest. Where
-// f resets a field that the server gives a default, there is always a difference, and each call
-// sends an update. So set single fields, or all those that have defaults. What f changes in the
-// status is not written.
+// Caveats: set fields in f, and nothing but the name before: what was read replaces the rest. An f
+// that replaces the whole object takes its resourceVersion away, and the update overwrites whatever
+// others have changed. Where f resets a field that the server gives a default, there is always a
+// difference, and each call sends an update. So set single fields, or all those that have defaults.
+// What f changes in the status is not written.
 //
 // Errors: those of the client, of which IsConflict and IsAlreadyExists mean that the object was
 // changed or made after the read, or that the read came from a cache that is behind; those of f, as

@@ -2,10 +2,13 @@ package controllerutil
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"reflect"
 
+	jsonpatch "github.com/evanphx/json-patch/v5"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/loopwright/loopwright/manager/client"
 )
@@ -49,7 +52,9 @@ func CreateOrPatch(
 	return patchHalves(ctx, c, was, obj, before, after)
 }
 
-// patchHalves sends what differs: nothing, one patch, or two.
+// patchHalves sends what differs: nothing, one patch, or two. As in controller-runtime, the first
+// one has the status in it as well: the server ignores it, unless the kind has no status
+// subresource.
 func patchHalves(
 	ctx context.Context, c client.Client, was, obj client.Object, before, after halves,
 ) (OperationResult, error) {
@@ -70,13 +75,34 @@ func patchHalves(
 	if !newStatus {
 		return result, nil
 	}
-	if err := c.Status().Patch(ctx, obj, client.MergeFrom(was)); err != nil {
+	statuses, err := statusPatch(before, after)
+	if err != nil {
+		return result, err
+	}
+	if err := c.Status().Patch(ctx, obj, statuses); err != nil {
 		return result, err
 	}
 	if result == OperationResultUpdated {
 		return OperationResultUpdatedStatus, nil
 	}
 	return OperationResultUpdatedStatusOnly, nil
+}
+
+// statusPatch is what f has changed in the status. In controller-runtime it's the difference
+// between the object as it was read and the server's answer to the first patch. That has another
+// resourceVersion, which makes the patch a conflict if anybody writes the object in between, and
+// whatever others have changed.
+func statusPatch(before, after halves) (client.Patch, error) {
+	old, err := before.statusJSON()
+	if err != nil {
+		return nil, err
+	}
+	current, err := after.statusJSON()
+	if err != nil {
+		return nil, err
+	}
+	data, err := jsonpatch.CreateMergePatch(old, current)
+	return client.RawPatch(types.MergePatchType, data), err
 }
 
 // halves are an object's status, and all the rest. The server writes them separately.
@@ -95,6 +121,15 @@ func halvesOf(obj client.Object) (halves, error) {
 	h := halves{rest: whole, status: whole["status"]}
 	delete(whole, "status")
 	return h, nil
+}
+
+// statusJSON is an object that has the status, and nothing else.
+func (h halves) statusJSON() ([]byte, error) {
+	whole := map[string]any{}
+	if h.status != nil {
+		whole["status"] = h.status
+	}
+	return json.Marshal(whole)
 }
 
 // restoreStatus puts the status into the object.

@@ -65,6 +65,11 @@ func TestAnAnswerHasTheUIDOfItsQuestionWhateverTheHandlerSays(t *testing.T) {
 	require.True(t, answerTo(t, hook, question(t, admissionv1.Create, configMap(), nil),
 		true).Allowed)
 	require.Equal(t, types.UID("of another request"), kept.UID)
+	asked := Request{AdmissionRequest: admissionv1.AdmissionRequest{UID: questionUID}}
+	require.EqualValues(t, questionUID, hook.Handle(t.Context(), asked).UID,
+		"for a caller without HTTP")
+	require.Contains(t, string(writeReview(head{uid: questionUID}, kept)), questionUID,
+		"for a request of which the handler never heard")
 }
 
 func answering(answer func() Response) *Webhook {

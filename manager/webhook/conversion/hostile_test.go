@@ -1,12 +1,15 @@
 package conversion
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // A body that's a ConversionReview is answered with its UID and a verdict, whatever is in it. The
@@ -70,8 +73,11 @@ func TestWhateverIsInAReviewItsAnswerHasItsUIDAndAVerdict(t *testing.T) {
 
 // A conversion that works on what it was given must not see what the last one left there.
 func TestManyConversionsAtOnceDoNotMixTheirObjects(t *testing.T) {
-	for _, hook := range handlers(t) {
-		done := make(chan error, 50)
+	const many = 50
+	hooks := handlers(t)
+	hooks["all at once"] = atOnce(t, many)
+	for _, hook := range hooks {
+		done := make(chan error, many)
 		for n := range cap(done) {
 			go func() {
 				name := fmt.Sprint("banana-", n)
@@ -101,4 +107,39 @@ func TestManyConversionsAtOnceDoNotMixTheirObjects(t *testing.T) {
 			require.NoError(t, <-done)
 		}
 	}
+}
+
+// atOnce is a handler that converts from v1 to v3. No conversion begins before there are n of them,
+// and none returns before all have an object.
+func atOnce(t *testing.T, n int) http.Handler {
+	t.Helper()
+	meet := func() func() {
+		var all sync.WaitGroup
+		all.Add(n)
+		return func() { all.Done(); all.Wait() }
+	}
+	begin, end := meet(), meet()
+	converter, err := NewHubSpokeConverter(&bananaV2{},
+		NewSpokeConverter(&bananaV1{},
+			func(_ context.Context, hub *bananaV2, spoke *bananaV1) error {
+				return spoke.ConvertFrom(hub)
+			},
+			func(_ context.Context, spoke *bananaV1, hub *bananaV2) error {
+				begin()
+				return spoke.ConvertTo(hub)
+			}),
+		NewSpokeConverter(&bananaV3{},
+			func(_ context.Context, hub *bananaV2, spoke *bananaV3) error {
+				defer end()
+				return spoke.ConvertFrom(hub)
+			},
+			func(_ context.Context, spoke *bananaV3, hub *bananaV2) error {
+				return spoke.ConvertTo(hub)
+			}),
+	)(bananas())
+	require.NoError(t, err)
+	registry := NewRegistry()
+	require.NoError(t, registry.RegisterConverter(
+		schema.GroupKind{Group: "shop.example", Kind: "Banana"}, converter))
+	return NewWebhookHandler(bananas(), registry)
 }
