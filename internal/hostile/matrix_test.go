@@ -88,10 +88,6 @@ func (c *component) cells() (all []cell) {
 // docs/hostile-network.md lists them.
 func (c *component) isAccepted(fault hostile.Fault, on hostile.Op, carried bool) bool {
 	switch {
-	case c.name == "mini-cronjob" && fault.Name == "silent":
-		// After a minute of silence on its watches, it starts no Job for at least 20 minutes. We don't
-		// know why yet.
-		return on == hostile.Watch || on == hostile.Everything
 	case c.name == "mini-job" && fault.Name == "busy429":
 		// client-go's REST client repeats a POST that got a 429, even one that was carried out. So a
 		// Job gets more Pods than it needs, and those that have succeeded count.
@@ -219,21 +215,22 @@ func (c *component) play(t *testing.T, cell cell, want string) outcome {
 	return outcome{state, maps.Clone(w.gone), hits()}
 }
 
-// settle waits until the state is the wanted one, and stays it. If none is wanted, it's what there
-// is after five minutes.
+// settle waits until the state is the wanted one for a minute, and returns what it is in the end. If
+// none is wanted, that's after five minutes.
 func (c *component) settle(w *world, want string) (state string) {
 	if want == "" {
 		time.Sleep(5 * time.Minute)
 		return c.state(w)
 	}
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
-		time.Sleep(5 * time.Second)
-		if c.state(w) == want {
-			time.Sleep(time.Minute)
-			return c.state(w)
+	const pause = 5 * time.Second
+	for left, held := patience, time.Duration(0); left > 0 && held < time.Minute; left -= pause {
+		time.Sleep(pause)
+		held += pause
+		if state = c.state(w); state != want {
+			held = 0
 		}
 	}
-	return c.state(w)
+	return state
 }
 
 // compare judges an outcome.
