@@ -143,9 +143,6 @@ func (g *graph) observe(kind *schema.GroupVersionKind, object metav1.Object) {
 		g.checkDependents(n)
 	}
 	g.link(n, was.owners)
-	if was.beingDeleted && !n.beingDeleted { // a restored backup has taken the deletion back
-		g.wake(n)
-	}
 	if n.orphaning && !was.orphaning || n.deletingDependents && !was.deletingDependents {
 		g.wake(n)
 	}

@@ -184,13 +184,16 @@ func outlivesDeletion(obj metav1.Object, gvk schema.GroupVersionKind) bool {
 func (c *consistentClient) Create(ctx context.Context, obj Object, opts ...CreateOption) error {
 	options := new(CreateOptions).ApplyOptions(opts)
 	skip := options.DisableReadYourWritesConsistency || len(options.AsCreateOptions().DryRun) > 0
+	writes := c.writesOf(obj) // nil if the object is invalid
+	if skip || writes == nil {
+		return c.liveClient.Create(ctx, obj, opts...)
+	}
 	before := c.reached(obj, ObjectKeyFromObject(obj))
 	err := c.liveClient.Create(ctx, obj, opts...)
-	writes := c.writesOf(obj)
-	if err == nil && !skip && writes != nil && isOrderedBefore(obj.GetResourceVersion(), before) {
+	if err == nil && isOrderedBefore(obj.GetResourceVersion(), before) {
 		writes.change(ObjectKeyFromObject(obj), func(u *unconfirmed) { u.ahead = before })
 	}
-	return c.wrote(err, skip, obj, obj)
+	return c.wrote(err, false, obj, obj)
 }
 
 // isOrderedBefore reports whether a version is older than another, if both have an order.
