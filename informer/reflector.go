@@ -67,11 +67,16 @@ type ReflectorOptions struct {
 // pause, and pauses grow while nothing comes. There is no pause after a watch that
 // lived for a while, nor where another request may help, such as a list in place
 // of a stream; after four requests in a row without news there is one in any case.
+// And after two minutes of watches that got nothing there is one, and a new view, if
+// the server has ever sent a bookmark: it should have sent more.
 //
-// Caveats: while the server cannot be reached, the view is as it was; see
-// Health. The sink never hears of an object that was created and deleted while
-// the reflector was away. A collection whose lists have no version is polled, and
-// its changes arrive with the next poll.
+// Caveats: while the server cannot be reached, the view is as it was; see Health.
+// A server that was restored from a backup counts its versions from an older one.
+// If it has come as far as this reader was before the reader is back, nothing tells
+// the reader, and what was lost stays in the view until the next whole one. The sink
+// never hears of an object that was created and deleted while the reflector was away.
+// A collection whose lists have no version is polled, and its changes arrive with the
+// next poll.
 //
 // client-go's reflector does the same in functions that call each other and
 // share fields. Here a machine without goroutine or clock decides, in

@@ -51,6 +51,11 @@ type machine struct {
 	openAt time.Duration // when it did; for a stream, when its initial events ended
 	paged  bool          // pages were collected, and more will come
 
+	// What the server lets us hear.
+	bookmarks bool          // it has sent one, so each watch should get some
+	heard     bool          // the open watch has got something
+	quiet     time.Duration // how long watches have lived, in a row, that got nothing
+
 	// Counters. Each counts how often in a row something went wrong in the same
 	// way. At tries, another way is tried:
 	//
@@ -80,7 +85,7 @@ func (m machine) step(in input) (machine, action) {
 	case inBegin:
 		return m.snapshot(deliverNothing, "")
 	case inOpened:
-		m.open, m.openAt = true, in.at
+		m.open, m.openAt, m.heard = true, in.at, false
 		if m.state == StateConnecting {
 			m.state = StateWatching
 		}

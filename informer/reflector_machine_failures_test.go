@@ -283,8 +283,8 @@ func TestAWatchThatLivedIsOpenedAgainAtOnceEvenIfItBroke(t *testing.T) {
 	for range 8 {
 		m, _ = m.after(breaks, pauses)
 	}
-	m, act := m.after(input{kind: inOpened, at: time.Minute}, input{kind: inFailed,
-		at: 10 * time.Minute})
+	m, act := m.after(input{kind: inOpened, at: time.Minute}, comes(watch.Bookmark, "100"),
+		input{kind: inFailed, at: 10 * time.Minute})
 	require.LessOrEqual(t, act.pause, time.Second,
 		"the watch lived for nine minutes before it broke: the failures before it must be forgotten")
 	require.Equal(t, action{do: doWatch, version: "100"}, act,
@@ -300,6 +300,49 @@ func TestAWatchThatLivedIsOpenedAgainAtOnceEvenIfItBroke(t *testing.T) {
 	require.Equal(t, doPause, act.do,
 		"however long the watch lived, the server said when to come back")
 	require.GreaterOrEqual(t, act.pause, 7*time.Second)
+}
+
+// After a restore from a backup, an informer would see nothing for days: the server accepts a watch
+// from a version of the future, and waits until it gets there.
+// Function: machine.resume
+func TestWatchesThatGetNotEvenABookmarkForMinutesAreFollowedByAView(t *testing.T) {
+	minutes := func(n int) time.Duration { return time.Duration(n) * time.Minute }
+	m, act := streams.after(begins, opens, allCame("100"))
+	for _, ends := range []inputKind{inEnded, inFailed} {
+		silent, act := m.after(
+			input{kind: inEnded, at: minutes(5)},
+			input{kind: inOpened, at: minutes(6)}, input{kind: ends, at: minutes(7)})
+		require.Equal(t, doWatch, act.do, "a bookmark may take more than a minute")
+		silent, act = silent.after(input{kind: inOpened, at: minutes(8)},
+			input{kind: ends, at: minutes(9)})
+		require.Equal(t, doPause, act.do, "two watches got nothing for two minutes in all")
+		require.Contains(t, act.reason, "not even a bookmark")
+		silent, act = silent.after(pauses)
+		require.Equal(t, action{do: doStream, version: "100", whole: true}, act,
+			"a server that has gone back refuses a view that is no older than what was seen")
+		_, act = silent.after(opens, allCame("100"), input{kind: inEnded, at: minutes(20)})
+		require.Equal(t, doWatch, act.do, "the view says that the server is there")
+	}
+
+	t.Log("the end of the initial events is a bookmark, too")
+	_, act = m.after(input{kind: inEnded, at: minutes(10)})
+	require.Equal(t, doWatch, act.do)
+
+	t.Log("an event in between, and the count starts over")
+	_, act = m.after(input{kind: inEnded, at: minutes(5)},
+		input{kind: inOpened, at: minutes(6)}, input{kind: inEnded, at: minutes(7)},
+		input{kind: inOpened, at: minutes(7)}, comes(watch.Modified, "101"),
+		input{kind: inEnded, at: minutes(20)},
+		input{kind: inOpened, at: minutes(20)}, input{kind: inEnded, at: minutes(21)})
+	require.Equal(t, doWatch, act.do)
+
+	t.Log("a server that knows no bookmarks has quiet watches")
+	listing, _ := machine{}.after(begins, listed("100"))
+	_, act = listing.after(opens, input{kind: inEnded, at: minutes(20)})
+	require.Equal(t, doWatch, act.do)
+	_, act = listing.after(opens, comes(watch.Bookmark, "100"), input{kind: inEnded, at: minutes(1)},
+		input{kind: inOpened, at: minutes(1)}, input{kind: inEnded, at: minutes(20)})
+	require.Equal(t, doPause, act.do, "this one has sent one")
 }
 
 // Function: machine.watchFailed

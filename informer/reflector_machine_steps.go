@@ -69,7 +69,7 @@ func (m machine) initialEvent(in input) (machine, action) {
 		return m.olderView(in)
 	}
 	m = m.viewIsWhole(in)
-	m.state, m.openAt = StateWatching, in.at
+	m.state, m.openAt, m.bookmarks, m.heard = StateWatching, in.at, true, true
 	return m, action{deliver: deliverReplace, do: doRead, version: in.version}
 }
 
@@ -107,7 +107,7 @@ func (m machine) pollLater(in input) (machine, action) {
 // viewIsWhole notes what the sink is about to get.
 func (m machine) viewIsWhole(in input) machine {
 	m.cursor, m.floor, m.viewAt = m.cursor.Listed(in.version), in.version, in.at
-	m.newest, m.whole, m.paged = false, false, false
+	m.newest, m.whole, m.paged, m.quiet = false, false, false, 0
 	m.failedStreams, m.failedPages, m.failedLists, m.olderViews = 0, 0, 0, 0
 	return m
 }
@@ -138,6 +138,8 @@ func (m machine) olderView(in input) (machine, action) {
 // one is well.
 func (m machine) newsEvent(in input) (machine, action) {
 	m.brokenWatches, m.backoff = 0, m.backoff.Forget()
+	m.heard, m.quiet = true, 0
+	m.bookmarks = m.bookmarks || in.event == watch.Bookmark
 	cursor, isChange := m.cursor.Saw(in.event, in.version)
 	switch {
 	case m.goesBack(in.version):
@@ -167,9 +169,28 @@ func (m machine) ended(in input) (machine, action) {
 	}
 	var healthy bool
 	if m.backoff, healthy = m.backoff.Lived(in.at - m.openAt); healthy {
-		return m.connect(deliverNothing)
+		return m.resume(in)
 	}
 	return m.pause(in, doWatch, deliverNothing, "the server ended the watch soon after it began")
+}
+
+// maxQuiet is for how long watches may get nothing. API servers send a bookmark about every minute.
+const maxQuiet = 2 * time.Minute
+
+// resume goes on after a watch that lived.
+//
+// If not even a bookmark came, it may have begun at a version of the future: a server that was
+// restored from a backup accepts that, and sends nothing until it gets there, which may take days.
+// But it refuses a view that is no older. client-go watches from there again.
+func (m machine) resume(in input) (machine, action) {
+	if !m.heard {
+		m.quiet += in.at - m.openAt
+	}
+	if m.bookmarks && m.quiet >= maxQuiet {
+		m.quiet = 0
+		return m.relist(in, deliverNothing, "the watch got nothing for minutes, not even a bookmark")
+	}
+	return m.connect(deliverNothing)
 }
 
 // watchFailed: the view is whole, and a watch was refused or broke.
@@ -188,7 +209,7 @@ func (m machine) watchFailed(in input) (machine, action) {
 	var healthy bool
 	if m.backoff, healthy = m.backoff.Lived(in.at - m.openAt); healthy && in.asked == 0 {
 		m.brokenWatches = 0
-		return m.connect(deliverNothing)
+		return m.resume(in)
 	}
 	// It begins and breaks, again and again: perhaps at an event that cannot be
 	// decoded. A new view leads past it.

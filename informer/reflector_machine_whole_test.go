@@ -132,7 +132,8 @@ func (w walk) did(t testing.TB, before machine, in input) walk {
 			t.Fatalf("a pause of %s in %s", act.pause, m.state)
 		}
 		lived := before.open && before.state == StateWatching && in.at-before.openAt >= defaultHealthy
-		if lived && in.kind != inEvent && in.fault.isTemporary() && in.asked == 0 {
+		silent := before.quiet+in.at-before.openAt >= maxQuiet && !before.heard
+		if lived && !silent && in.kind != inEvent && in.fault.isTemporary() && in.asked == 0 {
 			t.Fatalf("a pause after a watch that lived for %s: %+v", in.at-before.openAt, in)
 		}
 	case doStop:

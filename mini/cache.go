@@ -116,7 +116,8 @@ func (c *Cache) WaitForSync(ctx context.Context) error {
 //
 // Caveats: what other clients have written may be missing for a moment. If an update
 // meets such a write, the API server refuses it with a conflict: reconcile again. A write
-// that was carried out, but whose answer got lost, counts as failed.
+// that was carried out, but whose answer got lost, counts as failed. After the API server
+// was restored from a backup, reads may lack writes until the kind is listed again.
 type CachedClient struct {
 	*Client
 	Cache *Cache
@@ -127,8 +128,9 @@ type CachedClient struct {
 
 // ownWrites is what reads of one kind have to show.
 type ownWrites struct {
-	newest uint64                // the highest resourceVersion that a write has returned
-	gone   map[types.UID]Request // deleted: the answer to that may have no version
+	newest  uint64                // the highest resourceVersion that a write has returned
+	gone    map[types.UID]Request // deleted: the answer to that may have no version
+	rewinds int                   // of the informer; newest is void when it has more
 }
 
 // NewCachedClient returns a client that reads from the cache.
@@ -230,6 +232,9 @@ func (c *CachedClient) showsWrites(
 	own := c.writes[kind]
 	if own == nil {
 		return true
+	}
+	if rewinds := informer.Rewinds(); rewinds > own.rewinds {
+		own.newest, own.rewinds = 0, rewinds // the history of that version is no more
 	}
 	if informer.Version() < own.newest {
 		return false

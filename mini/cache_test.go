@@ -485,3 +485,24 @@ func TestManyGoroutinesReadTheirOwnWrites(t *testing.T) {
 		require.Len(w, left, 30)
 	})
 }
+
+// Reads that wait for a write whose version the server, restored from a backup, reaches in days, would wait for days. And
+// once the kind was listed again, they have to show what the client writes.
+func TestAfterARestoreReadsWaitForNoVersionOfTheHistoryThatIsNoMore(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.cached()
+		backup := w.Server.Backup()
+		w.Server.Advance(1000)
+		require.NoError(w, c.Create(w.ctx, aConfigMap("lost", "k", "v")))
+		got, _ := w.read(c, "lost")
+		require.NotNil(w, got)
+		w.Server.Restore(backup)
+		time.Sleep(11 * time.Minute) // a watch from the future has ended
+		got, took := w.read(c, "lost")
+		require.Nil(w, got)
+		require.Zero(w, took)
+		require.NoError(w, c.Create(w.ctx, aConfigMap("new", "k", "v")))
+		got, _ = w.read(c, "new")
+		require.NotNil(w, got, "the read shows what the client has written")
+	})
+}

@@ -204,8 +204,11 @@ func (g *OwnerGraph) getOwner(
 	owner := &metav1.PartialObjectMetadata{}
 	body, _ := answer.Raw() // it has no error
 	err = json.Unmarshal(body, owner)
-	if err != nil || owner.Name != ref.Name || owner.UID == "" { // a login page
-		return nil, fmt.Errorf("reading the owner %s: got %.80q", ref.Name, body)
+	if err != nil { // a login page
+		return nil, fmt.Errorf("reading the owner %s: %w in %.80q", ref.Name, err, body)
+	}
+	if owner.Name != ref.Name || owner.UID == "" {
+		return nil, fmt.Errorf("the owner %s isn't what came: %.80q", ref.Name, body)
 	}
 	if owner.UID != ref.UID {
 		return nil, nil // another object has its name

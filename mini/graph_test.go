@@ -474,6 +474,7 @@ func TestAPageIsNotTheAPIServersWordAboutAnOwner(t *testing.T) {
 	pages := maps.Clone(notFoundPages)
 	pages["a login page"] = func(r *http.Response) { page(r, http.StatusOK, "text/html", "<html>log in</html>") }
 	pages["a login as JSON"] = func(r *http.Response) { page(r, http.StatusOK, "application/json", `{"log":"in"}`) }
+	pages["nothing"] = func(r *http.Response) { page(r, http.StatusOK, "application/json", "") }
 	pages["another object"] = func(r *http.Response) {
 		page(r, http.StatusOK, "application/json", `{"metadata":{"name":"else","uid":"else"}}`)
 	}
@@ -489,8 +490,12 @@ func TestAPageIsNotTheAPIServersWordAboutAnOwner(t *testing.T) {
 				owner := metav1.OwnerReference{APIVersion: "v1", Kind: "Secret", Name: "owner", UID: "owner"}
 				_, _, err := g.ClassifyReferences(w.ctx, w.podOf("a", owner))
 				require.Error(w, err, "nobody has said that the owner is gone")
-				if what == "a login page" {
-					require.ErrorContains(w, err, "<html>log in", "this is what answered")
+				if says := map[string]string{
+					"a login page":    `invalid character '<' looking for beginning of value in "<html>log in`,
+					"nothing":         `unexpected end of JSON input in ""`,
+					"a login as JSON": `isn't what came: "{\"log\":\"in\"}"`,
+				}[what]; says != "" {
+					require.ErrorContains(w, err, says, "this is what answered, and what's wrong with it")
 				}
 			})
 		})

@@ -52,8 +52,8 @@ func (b Backoff) After(failures int) time.Duration {
 
 // Reflector makes a Sink reflect what the API server has. It lists once and watches from
 // there. When a watch ends, it watches again from the version that it has reached. It
-// lists again if the API server has forgotten that version, or if what comes after it
-// can't be read.
+// lists again if the API server has forgotten that version, if what comes after it can't
+// be read, or if nothing came for minutes, not even a bookmark.
 //
 // Caveats: while an object exists that its Go type can't hold, every list fails, and the
 // sink keeps what it has. The log says so once for a row of failures, and the flight
@@ -69,6 +69,7 @@ var (
 	errNoVersion  = errors.New("the list has no version to watch from")
 	errShortWatch = errors.New("the watch ended at once, without news")
 	errUnreadable = errors.New("no watch from this version works")
+	errSilent     = errors.New("the watch was silent for minutes, without a bookmark")
 )
 
 // Run lists and watches until ctx ends, and then returns nil. Nothing else ends it: after
@@ -97,7 +98,7 @@ func (r *Reflector) Run(ctx context.Context) error {
 			r.record(trace.Event{Kind: trace.Expired, Version: version})
 			version = ""
 		}
-		if errors.Is(err, errUnreadable) {
+		if errors.Is(err, errUnreadable) || errors.Is(err, errSilent) {
 			version = ""
 		}
 		failures++
@@ -142,9 +143,10 @@ func (r *Reflector) list(ctx context.Context) (version string, err error) {
 // watch passes changes to the sink until the watch ends, and returns the version that it
 // has reached, even with an error. The error is errUnreadable if a watch from there would
 // fail whenever it's tried: the server calls it a bad request, or what it sends next is
-// an ERROR or an object that doesn't decode.
+// an ERROR or an object that doesn't decode. It's errSilent if the API server, restored
+// from a backup, may be waiting for its history to get there, which may take days.
 func (r *Reflector) watch(ctx context.Context, from string) (version string, err error) {
-	began := time.Now()
+	began, heard := time.Now(), false
 	// The server should have ended the watch by then. A proxy may be silent forever.
 	ctx, cancel := context.WithTimeout(ctx, maxWatch+30*time.Second)
 	defer cancel()
@@ -157,6 +159,7 @@ func (r *Reflector) watch(ctx context.Context, from string) (version string, err
 	}
 	defer w.Stop()
 	version, err = Follow(w, from, func(event watch.EventType, obj Object) {
+		heard = true
 		if event == watch.Bookmark {
 			r.record(trace.Event{Kind: trace.Bookmark, Version: obj.GetResourceVersion()})
 			return
@@ -178,9 +181,15 @@ func (r *Reflector) watch(ctx context.Context, from string) (version string, err
 		err = fmt.Errorf("%w: %w", errUnreadable, err)
 	case time.Since(began) < time.Second:
 		err = errShortWatch // a failure, because the next watch may end as quickly
+	case !heard && time.Since(began) > maxSilence:
+		err = errSilent
 	}
 	return version, err
 }
+
+// maxSilence is for how long a watch may get nothing. The API server sends a bookmark
+// about every minute.
+const maxSilence = 2 * time.Minute
 
 func (r *Reflector) record(e trace.Event) {
 	e.Layer = "reflector"

@@ -259,9 +259,9 @@ func TestAWatchThatEndsIsResumedWithoutAList(t *testing.T) {
 	})
 }
 
-// A proxy may live, and pass on nothing: no event, and no end. The watch ends by the reflector's own clock, which is
-// no failure.
-func TestAWatchThatFallsSilentIsResumedWithoutAList(t *testing.T) {
+// A proxy may live, and pass on nothing: no event, and no end. Or the server was restored from a backup, and waits for
+// days until its history gets to the version that the watch is from. The watch ends by the reflector's own clock.
+func TestAWatchThatGetsNothingForMinutesIsFollowedByAList(t *testing.T) {
 	var asked []string
 	s := playScript(t, &script{
 		list: func(int) ([]mini.Object, string, error) { return nil, "1", nil },
@@ -273,8 +273,27 @@ func TestAWatchThatFallsSilentIsResumedWithoutAList(t *testing.T) {
 			return streamOf(watch.Event{Type: watch.Added, Object: mapAt(2, "a", "2")}), nil
 		},
 	}, 11*time.Minute)
-	require.Equal(t, []string{"replace []", "update a=2"}, s.calls)
+	require.Equal(t, []string{"replace []", "replace []", "update a=2"}, s.calls)
 	require.Equal(t, []string{"1", "1", "2"}, asked)
+}
+
+// A list of a large cluster is expensive, and a quiet kind gets nothing but bookmarks. They may say what we know.
+func TestAQuietWatchIsResumedWithoutAList(t *testing.T) {
+	for _, lives := range []time.Duration{90 * time.Second, 9 * time.Minute} {
+		s := playScript(t, &script{
+			watch: func(int, string) (watch.Interface, error) {
+				w := watch.NewFake()
+				time.AfterFunc(time.Minute, func() {
+					if lives > 2*time.Minute {
+						w.Action(watch.Bookmark, mapAt(1, "", ""))
+					}
+				})
+				time.AfterFunc(lives, w.Stop)
+				return w, nil
+			},
+		}, 8*time.Minute)
+		require.Equal(t, []string{"replace []"}, s.calls, "%s", lives)
+	}
 }
 
 // After 410 Gone no watch from that version ever works again.

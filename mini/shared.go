@@ -28,6 +28,7 @@ type SharedInformer struct {
 	handlers []*Registration
 	synced   bool          // the first list is in the store
 	newest   uint64        // the version that the store has reached
+	rewinds  int           // how often a list had an older version than the store
 	moved    chan struct{} // sawLocked closes and replaces it when the store has changed
 	running  bool
 	work     sync.WaitGroup // the goroutines that Run waits for
@@ -103,6 +104,10 @@ func (s *SharedInformer) Replace(items []Object, version string) {
 			r.add(r.markSynced)
 		}
 	}
+	if number, _ := strconv.ParseUint(version, 10, 64); number < s.newest {
+		s.newest = 0 // the API server was restored from a backup
+		s.rewinds++
+	}
 	s.sawLocked(version)
 }
 
@@ -156,6 +161,14 @@ func (s *SharedInformer) Version() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.newest
+}
+
+// Rewinds returns how often a list had an older version than the store had reached. The
+// versions before that list say nothing about those after it.
+func (s *SharedInformer) Rewinds() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rewinds
 }
 
 // WaitFor blocks until done returns true. It calls done now, and again after every change

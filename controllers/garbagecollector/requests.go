@@ -26,6 +26,25 @@ func metadataOf(kind schema.GroupVersionKind) *metav1.PartialObjectMetadata {
 	return object
 }
 
+// read asks the API server for an object.
+func (gc *collector) read(
+	ctx context.Context, key client.ObjectKey, into *metav1.PartialObjectMetadata,
+) error {
+	if err := gc.client.Get(ctx, key, into); err != nil {
+		return err
+	}
+	return isAbout(key, into)
+}
+
+// isAbout is nil if an answer is about the object with this key. One without a UID, or about another
+// object, says nothing about ours: to believe it would be to believe that ours is gone.
+func isAbout(key client.ObjectKey, got *metav1.PartialObjectMetadata) error {
+	if is := client.ObjectKeyFromObject(got); is != key || got.UID == "" {
+		return fmt.Errorf("got %s with the UID %q instead of %s", is, got.UID, key)
+	}
+	return nil
+}
+
 // getLive asks the API server for an item. It returns nil, and no error, if the API server has no
 // object with its UID: the item is gone, or the answer is older than the item.
 func (gc *collector) getLive(
@@ -33,7 +52,7 @@ func (gc *collector) getLive(
 ) (*metav1.PartialObjectMetadata, error) {
 	live := metadataOf(it.kind)
 	key := client.ObjectKey{Namespace: it.namespace, Name: it.name}
-	err := gc.client.Get(ctx, key, live)
+	err := gc.read(ctx, key, live)
 	switch {
 	case client.IsAbsent(err, key):
 		return nil, nil
@@ -59,7 +78,7 @@ func (gc *collector) askFor(ctx context.Context, id ownerIdentity) (ownerState, 
 		return ownerUnknown, errNamespacedOwner
 	}
 	key := client.ObjectKey{Namespace: id.namespace, Name: id.name}
-	err = gc.client.Get(ctx, key, owner)
+	err = gc.read(ctx, key, owner)
 	switch {
 	case client.IsAbsent(err, key) || err == nil && owner.UID != id.uid:
 		gc.apply(event{what: ownerIsAbsent, owner: id})
@@ -96,7 +115,7 @@ func (gc *collector) deleteObject(
 			return fmt.Errorf("deleting %s %s: %w", object.Kind, key, err)
 		}
 		now := metadataOf(object.GroupVersionKind())
-		switch failed := gc.client.Get(ctx, key, now); {
+		switch failed := gc.read(ctx, key, now); {
 		case client.IsAbsent(failed, key):
 			return nil
 		case failed != nil:

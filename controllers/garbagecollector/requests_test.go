@@ -1,6 +1,7 @@
 package garbagecollector
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -227,6 +228,46 @@ func TestAnObjectThatReplacesGarbageUnderItsNameStays(t *testing.T) {
 			w.delete(root, background)
 			time.Sleep(5 * time.Minute)
 			require.Equal(t, []string{"configmap/dependent"}, w.left())
+		})
+	}
+}
+
+// What a Secret owns would be deleted because a proxy answered with an object that isn't the Secret.
+func TestAnAnswerAboutAnotherObjectOrNoneDoesNotMakeAnOwnerAbsent(t *testing.T) {
+	for _, c := range []struct{ metadata, says string }{
+		{`{}`, `got / with the UID ""`},
+		{`{"namespace":"default","name":"owner"}`, `got default/owner with the UID ""`},
+		{`{"namespace":"default","name":"else","uid":"other"}`,
+			`got default/else with the UID "other"`},
+	} {
+		inWorld(t, func(t *testing.T, w *world) {
+			var told int
+			w.Proxy(func(r *http.Request) *http.Response {
+				switch {
+				case strings.HasSuffix(r.URL.Path, "/secrets"):
+					return simulation.Answer(r, 503, inText, "the graph has no Secrets")
+				case !strings.HasSuffix(r.URL.Path, "/secrets/owner"):
+					return nil
+				}
+				told++
+				return simulation.Answer(r, 200, "application/json",
+					`{"kind":"Secret","apiVersion":"v1","metadata":`+c.metadata+`}`)
+			})
+			secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+				Namespace: "default", Name: "owner",
+			}}
+			w.Create(secret)
+			ref := metav1.OwnerReference{
+				APIVersion: "v1", Kind: "Secret", Name: "owner", UID: secret.UID,
+			}
+			w.configMap("dependent", ref)
+			w.Start()
+			time.Sleep(time.Minute)
+			require.Positive(t, told, "the collector has asked for the owner")
+			require.Equal(t, []string{"configmap/dependent"}, w.left())
+			answer := metadataOf(corev1.SchemeGroupVersion.WithKind("Secret"))
+			require.NoError(t, json.Unmarshal([]byte(c.metadata), &answer.ObjectMeta))
+			require.ErrorContains(t, isAbout(client.ObjectKeyFromObject(secret), answer), c.says)
 		})
 	}
 }

@@ -2,6 +2,8 @@ package hostile_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
@@ -140,6 +142,23 @@ var jobs = story{
 	during:  func(w *world) { w.create(job("second")) },
 	after:   func(w *world) { w.create(job("third")) },
 	state:   dump(lists(&batchv1.JobList{}, &corev1.PodList{})),
+	enough: func(w *world) string {
+		var all batchv1.JobList
+		w.must(w.User.List(w.ctx, &all))
+		var lines []string
+		for _, j := range all.Items {
+			enough := j.Status.Succeeded >= *j.Spec.Completions
+			lines = append(lines, fmt.Sprint(j.Name, " ", enough, j.Status.CompletionTime != nil))
+		}
+		var pods corev1.PodList
+		w.must(w.User.List(w.ctx, &pods))
+		for _, pod := range pods.Items {
+			if pod.Status.Phase != corev1.PodSucceeded || len(pod.Finalizers) > 0 {
+				lines = append(lines, describe(&pod))
+			}
+		}
+		return strings.Join(lines, "\n")
+	},
 }
 
 func job(name string) *batchv1.Job {

@@ -14,6 +14,13 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
@@ -38,6 +45,8 @@ type world struct {
 	view    *view
 	leaders *leaders
 	begin   chan struct{} // closed when the story's program is to write
+	lose    chan struct{} // closed when it is to write what a restored backup lacks
+	again   chan struct{} // closed when its client has to be right again after that
 
 	ctx   context.Context // ends before the server does
 	stop  context.CancelFunc
@@ -47,13 +56,15 @@ type world struct {
 	said   []string   // log lines, and whatever else a component says aloud
 	broken []string   // promises
 	struck time.Time  // when the fault began; zero before
-	gone   map[string]int
-	ours   map[string]bool // UIDs that were there, or that users have made
+	// rewound: the server was restored from a backup.
+	rewound bool
+	gone    map[string]int
+	ours    map[string]bool // UIDs that were there, or that users have made
 }
 
 func newWorld(t testing.TB) *world {
 	w := &world{TB: t, Trace: trace.New(1 << 14), gone: map[string]int{}, ours: map[string]bool{},
-		begin: make(chan struct{})}
+		begin: make(chan struct{}), lose: make(chan struct{}), again: make(chan struct{})}
 	w.Server = fakeapi.New(fakeapi.Options{
 		NoManagedFields: true, WatchTimeout: 10_000 * time.Hour, Kinds: []fakeapi.Kind{widgets},
 		Front: func(http.Handler) http.Handler { return w.Network },
@@ -197,33 +208,87 @@ func classOf(o client.Object) string {
 // a controller may have made one Pod too many.
 func (w *world) judge(lists ...client.ObjectList) {
 	for _, list := range lists {
-		watching, err := w.User.Watch(context.Background(), list)
+		watching, err := w.User.Watch(w.ctx, list)
 		w.must(err)
-		dying := map[string]bool{}
 		w.parts.Go(func() {
-			<-w.ctx.Done()
-			watching.Stop()
-		})
-		w.parts.Go(func() {
-			for event := range watching.ResultChan() {
-				o, ok := event.Object.(client.Object)
-				if !ok || event.Type == watch.Bookmark {
-					continue
+			for {
+				w.count(watching.ResultChan())
+				if w.ctx.Err() != nil {
+					return
 				}
-				w.mu.Lock()
-				uid := string(o.GetUID())
-				if w.struck.IsZero() {
-					w.ours[uid] = true
+				if watching, err = w.User.Watch(w.ctx, list); err != nil {
+					return // the world has ended
 				}
-				ends := event.Type == watch.Deleted || o.GetDeletionTimestamp() != nil
-				if ends && !dying[uid] && w.ours[uid] {
-					dying[uid] = true
-					w.gone[classOf(o)]++
-				}
-				w.mu.Unlock()
 			}
 		})
 	}
+}
+
+// count counts the deletions that a watch shows, until it ends.
+func (w *world) count(events <-chan watch.Event) {
+	dying := map[string]bool{}
+	for event := range events {
+		o, ok := event.Object.(client.Object)
+		if !ok || event.Type == watch.Bookmark {
+			continue
+		}
+		w.mu.Lock()
+		uid := string(o.GetUID())
+		if w.struck.IsZero() {
+			w.ours[uid] = true
+		}
+		ends := event.Type == watch.Deleted || o.GetDeletionTimestamp() != nil
+		if ends && !dying[uid] && w.ours[uid] {
+			dying[uid] = true
+			w.gone[classOf(o)]++
+		}
+		w.mu.Unlock()
+	}
+}
+
+// forget forgets what was deleted before the server was restored: what matters is what becomes of
+// the objects that there are now.
+func (w *world) forget(lists ...client.ObjectList) {
+	ours := map[string]bool{}
+	for _, list := range lists {
+		w.must(w.User.List(w.ctx, list))
+		w.must(meta.EachListItem(list, func(item runtime.Object) error {
+			ours[string(item.(client.Object).GetUID())] = true
+			return nil
+		}))
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.rewound, w.gone, w.ours = true, map[string]int{}, ours
+}
+
+// collect is the garbage collector, for Pods only: after a restore, a controller may have made some
+// for an owner that the backup lacks.
+func (w *world) collect() {
+	owners := map[types.UID]bool{}
+	for _, list := range []client.ObjectList{&appsv1.ReplicaSetList{}, &appsv1.DaemonSetList{},
+		&appsv1.StatefulSetList{}, &batchv1.JobList{}} {
+		w.must(w.User.List(w.ctx, list))
+		w.must(meta.EachListItem(list, func(item runtime.Object) error {
+			owners[item.(client.Object).GetUID()] = true
+			return nil
+		}))
+	}
+	var pods corev1.PodList
+	w.must(w.User.List(w.ctx, &pods))
+	for _, pod := range pods.Items {
+		owner := metav1.GetControllerOf(&pod)
+		if owner != nil && !owners[owner.UID] && pod.DeletionTimestamp == nil {
+			w.must(client.IgnoreNotFound(w.User.Delete(w.ctx, &pod)))
+		}
+	}
+}
+
+// isRewound reports whether the server was restored from a backup.
+func (w *world) isRewound() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.rewound
 }
 
 // strike begins the attack of a cell, and makes the component do what the attack is on.

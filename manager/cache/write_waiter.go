@@ -23,6 +23,15 @@ func (c *objectCache) Holds(written client.Object) bool {
 	return in != nil && in.mayHold(written)
 }
 
+// Reached returns the version that a read of the object would show, and nothing if there is none.
+func (c *objectCache) Reached(obj client.Object, key client.ObjectKey) string {
+	in, _ := c.informerHolding(obj, key)
+	if in == nil {
+		return ""
+	}
+	return in.informer.Health().ResourceVersion
+}
+
 // mayHold reports whether the informer's selectors may match an object. Of fields, only names are
 // known.
 func (k *namespaceInformer) mayHold(object client.Object) bool {

@@ -8,7 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	coreapply "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/internal/hostile"
@@ -59,5 +62,23 @@ func TestABracketedNothingIsNoAnswerToARequest(t *testing.T) {
 			require.ErrorContains(t, err, `200, application/json, "{}"`, name)
 			require.Equal(t, 1, hits(), name)
 		}
+		for _, applied := range []runtime.ApplyConfiguration{
+			coreapply.ConfigMap("a", "default").WithData(map[string]string{"a": "b"}),
+			client.ApplyConfigurationFromUnstructured(unstructuredMap("a")),
+		} {
+			hits := network.Begin(hostile.Attack{Fault: hostile.Find("braces"), On: hostile.Patch})
+			err := c.Apply(t.Context(), applied, client.FieldOwner("us"))
+			require.ErrorContains(t, err, "the answer is not an API server's", "%T", applied)
+			require.ErrorContains(t, err, `200, application/json, "{}"`, "%T", applied)
+			require.Equal(t, 1, hits())
+		}
 	})
+}
+
+func unstructuredMap(name string) *unstructured.Unstructured {
+	made := &unstructured.Unstructured{}
+	made.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	made.SetNamespace("default")
+	made.SetName(name)
+	return made
 }

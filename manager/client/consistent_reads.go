@@ -149,6 +149,9 @@ func (c *consistentClient) await(
 	if err != nil {
 		return "", err
 	}
+	if unconfirmed.ahead != "" && c.reached(example, key) == unconfirmed.ahead {
+		return "", errAhead
+	}
 	switch version := unconfirmed.version; {
 	case version == "":
 	case unconfirmed.isHeld:
@@ -170,6 +173,12 @@ func (c *consistentClient) await(
 	writes.confirmed(key, unconfirmed)
 	return left, nil
 }
+
+// errAhead is what a read gets instead of a view that lacks an object that was created: its versions
+// say nothing about the server's any more. A controller that believed it would create Pods without
+// end. The error ends when the cache has moved: with its next view, or with an event.
+var errAhead = errors.New("the server has given out an older version than the cache shows: " +
+	"it was restored from a backup, and the cache has not noticed yet")
 
 // ended is the context of a wait that only asks whether there is something to wait for.
 var ended = func() context.Context {

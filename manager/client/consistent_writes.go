@@ -30,9 +30,14 @@ type unconfirmed struct {
 	// the cache's selectors match the object in that version, so an event will show it
 	isHeld  bool
 	deleted []types.UID // the objects of this name that are gone; replaced, never changed
+	// ahead is the version that the cache had reached before the object was created, if the object
+	// has an older one: the server was restored from a backup, and the cache has yet to notice
+	ahead string
 }
 
-func (u unconfirmed) isEmpty() bool { return u.version == "" && len(u.deleted) == 0 }
+func (u unconfirmed) isEmpty() bool {
+	return u.version == "" && len(u.deleted) == 0 && u.ahead == ""
+}
 
 func (u unconfirmed) isDeleted(uid types.UID) bool { return slices.Contains(u.deleted, uid) }
 
@@ -77,6 +82,9 @@ func (w *unconfirmedWrites) confirmed(key ObjectKey, seen unconfirmed) {
 			u.version, u.isHeld = "", false
 		}
 		u.deleted = slices.DeleteFunc(slices.Clone(u.deleted), seen.isDeleted)
+		if u.ahead == seen.ahead {
+			u.ahead = ""
+		}
 	})
 }
 
@@ -176,7 +184,32 @@ func outlivesDeletion(obj metav1.Object, gvk schema.GroupVersionKind) bool {
 func (c *consistentClient) Create(ctx context.Context, obj Object, opts ...CreateOption) error {
 	options := new(CreateOptions).ApplyOptions(opts)
 	skip := options.DisableReadYourWritesConsistency || len(options.AsCreateOptions().DryRun) > 0
-	return c.wrote(c.liveClient.Create(ctx, obj, opts...), skip, obj, obj)
+	writes := c.writesOf(obj) // nil if the object is invalid
+	if skip || writes == nil {
+		return c.liveClient.Create(ctx, obj, opts...)
+	}
+	before := c.reached(obj, ObjectKeyFromObject(obj))
+	err := c.liveClient.Create(ctx, obj, opts...)
+	if err == nil && isOrderedBefore(obj.GetResourceVersion(), before) {
+		writes.change(ObjectKeyFromObject(obj), func(u *unconfirmed) { u.ahead = before })
+	}
+	return c.wrote(err, false, obj, obj)
+}
+
+// isOrderedBefore reports whether a version is older than another, if both have an order.
+func isOrderedBefore(version, than string) bool {
+	order, err := resourceversion.CompareResourceVersion(version, than)
+	return err == nil && order < 0
+}
+
+// reached returns the version that a cache shows, if it says that.
+func (c *consistentClient) reached(obj Object, key ObjectKey) string {
+	if cache, ok := c.waiter.(interface {
+		Reached(Object, ObjectKey) string
+	}); ok {
+		return cache.Reached(obj, key)
+	}
+	return ""
 }
 
 // Update implements Writer.

@@ -230,13 +230,13 @@ func TestOnlyWhatWasSeenIsForgotten(t *testing.T) {
 	}
 	writes.deleted(a, "first")
 	seen := writes.to(a)
-	require.Equal(t, unconfirmed{"10", true, []types.UID{"first"}}, seen)
+	require.Equal(t, unconfirmed{"10", true, []types.UID{"first"}, ""}, seen)
 	writes.wrote(a, "11", false)
 	writes.deleted(a, "second")
 	both := writes.to(a).deleted // another read waits for these
 	for range 2 {                // two reads may have waited for the same
 		writes.confirmed(a, seen)
-		require.Equal(t, unconfirmed{"11", false, []types.UID{"second"}}, writes.to(a))
+		require.Equal(t, unconfirmed{"11", false, []types.UID{"second"}, ""}, writes.to(a))
 	}
 	require.Equal(t, []types.UID{"first", "second"}, both)
 	writes.wrote(ObjectKey{Namespace: "other", Name: "a"}, "7", true)

@@ -125,11 +125,11 @@ func checkKind(result rest.Result) error {
 // decodeApplied stores the answer in a configuration. What was in it goes: it is all in the answer,
 // and a list would be mixed with the new one.
 func decodeApplied(result rest.Result, obj runtime.ApplyConfiguration) error {
+	if err := checkKind(result); err != nil {
+		return err
+	}
 	if config, ok := obj.(*unstructuredApplyConfiguration); ok {
 		return result.Into(config.Unstructured)
-	}
-	if err := result.Error(); err != nil {
-		return err
 	}
 	var contentType string
 	raw, _ := result.ContentType(&contentType).Raw() // result.Error was nil
