@@ -44,8 +44,8 @@ var components = []component{
 		library(replicaset.Add, deployment.Add), rollout},
 	{"endpoints", does(hostile.Update), library(endpoints.Add),
 		addresses(&corev1.EndpointsList{})}, //nolint:staticcheck // the controller's kind
-	{"endpointslices", reads, library(endpoints.AddSlices),
-		addresses(&discoveryv1.EndpointSliceList{})}, // it writes nothing while a fault lasts
+	{"endpointslices", does(hostile.Update), library(endpoints.AddSlices),
+		addresses(&discoveryv1.EndpointSliceList{})},
 	{"garbagecollector", does(hostile.Get, hostile.Patch, hostile.Delete),
 		library(garbagecollector.Add), garbage},
 
@@ -62,7 +62,7 @@ var components = []component{
 		return mini.NewGarbageCollector(m, &appsv1.Deployment{}, &appsv1.ReplicaSet{},
 			&corev1.Pod{})
 	}), garbage},
-	{"mini-namespace", miniOps(), miniRuns(one(mini.NewNamespaceController)),
+	{"mini-namespace", miniOps(hostile.Discovery, hostile.Delete, hostile.Update), miniRuns(one(mini.NewNamespaceController)),
 		emptying},
 	{"mini-job", miniOps(hostile.Create, hostile.Status, hostile.Patch), miniRuns(mini.NewJobController), jobs},
 	{"mini-cronjob", miniOps(hostile.Create, hostile.Status, hostile.Patch), miniRuns(mini.NewJobController, one(mini.NewCronJobController)),

@@ -68,8 +68,8 @@ var Faults = []Fault{
 	spoiling("cutheader", cutHeader, "EOF", "hung up"),
 	spoiling("cutlength", cutLength, "EOF", "hung up"),
 	spoiling("cutchunked", cutChunked, "EOF", "hung up"),
-	spoiling("cuthalf", cutHalf, "EOF", "unexpected end"),
-	spoiling("cutlast", cutLast, "EOF", "unexpected end"),
+	spoiling("cuthalf", cutHalf, "EOF", "unexpected end", "without a kind"),
+	spoiling("cutlast", cutLast, "EOF", "unexpected end", "without a kind"),
 	spoiling("typehtml", retype("text/html; charset=utf-8"), "text/html"),
 	spoiling("typeoctets", retype("application/octet-stream"), "application/octet-stream"),
 	{Name: "hangup", serve: hangsUp},                  // nothing answers

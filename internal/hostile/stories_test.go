@@ -253,6 +253,9 @@ func addresses(of ...client.ObjectList) story {
 		kinds:   lists(append(of, &corev1.PodList{}, &corev1.ServiceList{})...),
 		kubelet: true,
 		before: func(w *world) {
+			for _, name := range []string{"n0", "n1"} { // without its Node, a Pod is in no slice
+				w.create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}})
+			}
 			w.create(&corev1.Service{ObjectMeta: named("web"), Spec: corev1.ServiceSpec{
 				Selector: web, ClusterIP: "10.0.0.1", Ports: []corev1.ServicePort{{Port: 80}},
 				IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol},

@@ -184,7 +184,8 @@ func startMiniInformer(w *world) {
 // emptying: a namespace with a Secret, ConfigMaps and a Pod is deleted during the fault, and another
 // one after it. Nothing may stay behind in either, and everything else stays.
 var emptying = story{
-	kinds: lists(&corev1.NamespaceList{}, &corev1.SecretList{}, &corev1.ConfigMapList{}),
+	discovers: true,
+	kinds:     lists(&corev1.NamespaceList{}, &corev1.SecretList{}, &corev1.ConfigMapList{}),
 	before: func(w *world) {
 		for _, namespace := range []string{"during", "after", "kept"} {
 			w.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})

@@ -292,7 +292,8 @@ func (w *world) isRewound() bool {
 }
 
 // strike begins the attack of a cell, and makes the component do what the attack is on.
-func (w *world) strike(c cell) (hits func() int) {
+// A component that discovers asks discovery by itself. Others do when their watches and lists get 404s.
+func (w *world) strike(c cell, discovers bool) (hits func() int) {
 	w.mu.Lock()
 	w.struck = time.Now()
 	w.said = nil
@@ -303,10 +304,10 @@ func (w *world) strike(c cell) (hits func() int) {
 	hits = w.Network.Begin(hostile.Attack{
 		Fault: c.fault, On: c.on, For: c.lasts, Carried: c.carried,
 	})
-	switch c.on {
-	case hostile.List, hostile.Everything:
+	switch {
+	case c.on == hostile.List, c.on == hostile.Everything:
 		w.Network.Relist()
-	case hostile.Discovery: // a client asks it when its watches and lists get 404s
+	case c.on == hostile.Discovery && !discovers:
 		for _, on := range []hostile.Op{hostile.List, hostile.Watch} {
 			w.Network.Begin(hostile.Attack{
 				Fault: hostile.Find("text404"), On: on, For: c.lasts,
