@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -138,8 +139,11 @@ func tableRights(t *testing.T, table string) rights {
 // apply applies all files, as kubectl apply --server-side does, with strict validation.
 func apply(t *testing.T, c client.Client, besides ...string) {
 	t.Helper()
-	for _, file := range append([]string{"namespace.yaml", "rbac.yaml", "controllers.yaml"},
-		besides...) {
+	files, err := filepath.Glob("*.yaml")
+	require.NoError(t, err)
+	require.Equal(t, []string{"namespace.yaml", "rbac.yaml", "statefulset.yaml"}, files,
+		"kubectl applies them in this order, and each needs those before it")
+	for _, file := range append(files, besides...) {
 		for _, object := range documents(t, file) {
 			require.NoError(t, c.Patch(t.Context(), object, client.Apply, client.FieldOwner("test"),
 				client.FieldValidation(metav1.FieldValidationStrict)),
