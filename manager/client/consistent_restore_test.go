@@ -1,0 +1,55 @@
+package client
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// reaching is a cache that says how far it has come.
+type reaching struct{ *lateCache }
+
+// Reached implements what the client asks for.
+func (c reaching) Reached(Object, ObjectKey) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return fmt.Sprint(c.version)
+}
+
+// A ReplicaSet's controller created 12,500 Pods in half a minute: after a restore from a backup, the
+// versions of new objects are older than the one that the cache has reached, so each create counted
+// as seen.
+func TestAReadFailsWhileTheCacheShowsAHistoryThatWasUndone(t *testing.T) {
+	inLateWorld(t, CacheOptions{}, func(w *lateWorld) {
+		w.reader.waiter = reaching{w.cache}
+		backup := w.server.Backup()
+		w.server.Advance(1000)
+		w.mustCreate(configMap("lost"))
+		w.cache.see(w.Context())
+		w.server.Restore(backup)
+
+		w.mustCreate(configMap("made"))
+		err := w.Get(w.Context(), shopKey("made"), configMap("made"))
+		require.ErrorIs(t, err, errAhead)
+		require.False(t, apierrors.IsNotFound(err), "it would be made again")
+		require.ErrorIs(t, w.List(w.Context(), &corev1.ConfigMapList{}), errAhead)
+
+		w.cache.see(w.Context())
+		require.NoError(t, w.Get(w.Context(), shopKey("made"), configMap("made")))
+		require.NoError(t, w.List(w.Context(), &corev1.ConfigMapList{}))
+		err = w.Get(w.Context(), shopKey("lost"), configMap("lost"))
+		require.True(t, apierrors.IsNotFound(err), "%v", err)
+	})
+}
+
+// Otherwise a controller would stand still whenever somebody else writes, too.
+func TestACacheThatIsOnlyLateIsWaitedFor(t *testing.T) {
+	inLateWorld(t, CacheOptions{}, func(w *lateWorld) {
+		w.reader.waiter = reaching{w.cache}
+		w.mustCreate(configMap("made"))
+		w.waits(func() error { return w.Get(w.Context(), shopKey("made"), configMap("made")) })
+	})
+}
