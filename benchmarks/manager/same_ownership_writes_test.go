@@ -82,6 +82,8 @@ func withStatus() theirclient.Object {
 
 const cutsTheObject = "theirs takes the status out of an unstructured object itself, and then writes that there is none"
 
+const sendsMore = "theirs sends all that the first patch's answer brought in the second one, too, and its version makes that a conflict if another client writes in between"
+
 var changes = []change{
 	{name: "create", into: func() theirclient.Object { return aDeployment() }, do: both(true, true)},
 	{name: "create without a function", into: func() theirclient.Object { return aDeployment() }},
@@ -92,7 +94,7 @@ var changes = []change{
 	{name: "no function", seed: withStatus(), into: typedDeployment},
 	{name: "the spec", seed: withStatus(), into: typedDeployment, do: both(true, false)},
 	{name: "the status", seed: withStatus(), into: typedDeployment, do: both(false, true)},
-	{name: "spec and status", seed: withStatus(), into: typedDeployment, do: both(true, true)},
+	{name: "spec and status", seed: withStatus(), into: typedDeployment, do: both(true, true), differs: sendsMore},
 	{name: "no status any more", seed: withStatus(), into: typedDeployment, do: func(d theirclient.Object) error {
 		d.(*appsv1.Deployment).Status = appsv1.DeploymentStatus{}
 		return nil
@@ -119,9 +121,9 @@ var changes = []change{
 	{name: "an unstructured object that is new", into: func() theirclient.Object { return aGizmo("a") }, do: both(true, true)},
 	{name: "the read fails", seed: aDeployment(), into: typedDeployment, do: both(true, true), fails: &fakeapi.Fault{Match: fakeapi.Match{Verb: "get"}, Status: fakeapi.Unavailable()}},
 	{name: "somebody else made it", into: func() theirclient.Object { return aDeployment() }, fails: &fakeapi.Fault{Match: fakeapi.Match{Verb: "create"}, Status: fakeapi.Conflict()}},
-	{name: "a conflict", seed: aDeployment(), into: typedDeployment, do: both(true, true), fails: &fakeapi.Fault{Match: fakeapi.Match{Verb: "update"}, Status: fakeapi.Conflict()}},
+	{name: "a conflict", seed: aDeployment(), into: typedDeployment, do: both(true, true), fails: &fakeapi.Fault{Match: fakeapi.Match{Verb: "update"}, Status: fakeapi.Conflict()}, differs: sendsMore},
 	{name: "the first patch fails", seed: aDeployment(), into: typedDeployment, do: both(true, true), fails: &fakeapi.Fault{Match: fakeapi.Match{Verb: "patch"}, Times: 1, Status: fakeapi.InternalError()}},
-	{name: "the second patch fails", seed: aDeployment(), into: typedDeployment, do: both(true, true), fails: &fakeapi.Fault{Match: fakeapi.Match{Verb: "patch", Subresource: "status"}, Status: fakeapi.InternalError()}},
+	{name: "the second patch fails", seed: aDeployment(), into: typedDeployment, do: both(true, true), fails: &fakeapi.Fault{Match: fakeapi.Match{Verb: "patch", Subresource: "status"}, Status: fakeapi.InternalError()}, differs: sendsMore},
 }
 
 // seen is all that a user can notice of a change.
