@@ -241,7 +241,7 @@ func TestAnAnswerAboutAnotherObjectOrNoneDoesNotMakeAnOwnerAbsent(t *testing.T) 
 			`got default/else with the UID "other"`},
 	} {
 		inWorld(t, func(t *testing.T, w *world) {
-			var told int
+			var told atomic.Int64
 			w.Proxy(func(r *http.Request) *http.Response {
 				switch {
 				case strings.HasSuffix(r.URL.Path, "/secrets"):
@@ -249,7 +249,7 @@ func TestAnAnswerAboutAnotherObjectOrNoneDoesNotMakeAnOwnerAbsent(t *testing.T) 
 				case !strings.HasSuffix(r.URL.Path, "/secrets/owner"):
 					return nil
 				}
-				told++
+				told.Add(1)
 				return simulation.Answer(r, 200, "application/json",
 					`{"kind":"Secret","apiVersion":"v1","metadata":`+c.metadata+`}`)
 			})
@@ -263,7 +263,7 @@ func TestAnAnswerAboutAnotherObjectOrNoneDoesNotMakeAnOwnerAbsent(t *testing.T) 
 			w.configMap("dependent", ref)
 			w.Start()
 			time.Sleep(time.Minute)
-			require.Positive(t, told, "the collector has asked for the owner")
+			require.Positive(t, told.Load(), "the collector has asked for the owner")
 			require.Equal(t, []string{"configmap/dependent"}, w.left())
 			answer := metadataOf(corev1.SchemeGroupVersion.WithKind("Secret"))
 			require.NoError(t, json.Unmarshal([]byte(c.metadata), &answer.ObjectMeta))
