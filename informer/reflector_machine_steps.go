@@ -187,7 +187,6 @@ func (m machine) resume(in input) (machine, action) {
 		m.quiet += in.at - m.openAt
 	}
 	if m.bookmarks && m.quiet >= maxQuiet {
-		m.quiet = 0
 		return m.relist(in, deliverNothing, "the watch got nothing for minutes, not even a bookmark")
 	}
 	return m.connect(deliverNothing)

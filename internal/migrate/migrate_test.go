@@ -98,7 +98,7 @@ func repository(t *testing.T, dir string) {
 // An afternoon's work would be lost, without a question.
 func TestWhatNoCommitHasIsNotReplaced(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("needs git")
+		t.Skip("needs git, which CI has, and a machine with only Go and make has not")
 	}
 	for name, c := range map[string]struct {
 		file    string
@@ -181,6 +181,17 @@ func TestADirectoryThatExistsStaysTheSameOne(t *testing.T) {
 	require.NoError(t, os.Remove(link))
 	require.NoError(t, os.Symlink("nowhere", link))
 	require.ErrorContains(t, (&Plan{dir: from}).WriteTo(link), "a link that leads nowhere: remove it, or name another directory")
+}
+
+// Whoever tries again would find half a tree in the way.
+func TestAMoveThatFailsLeavesNothingBehind(t *testing.T) {
+	from, to := t.TempDir(), t.TempDir()
+	write(t, "package a", from, "a", "a.go")
+	write(t, "package b", from, "b", "b.go")
+	write(t, "in the way", to, "b", "other.go")
+	require.Error(t, moveAll(from, to))
+	require.NoFileExists(t, filepath.Join(to, "a", "a.go"))
+	require.FileExists(t, filepath.Join(to, "b", "other.go"))
 }
 
 func TestALinkOutOfTheTreeLeadsToTheSamePlace(t *testing.T) {

@@ -40,6 +40,8 @@ func TestAReadFailsWhileTheCacheShowsAHistoryThatWasUndone(t *testing.T) {
 		w.cache.see(w.Context())
 		require.NoError(t, w.Get(w.Context(), shopKey("made"), configMap("made")))
 		require.NoError(t, w.List(w.Context(), &corev1.ConfigMapList{}))
+		require.Equal(t, unconfirmed{}, w.reader.writesOf(configMap("")).to(shopKey("made")),
+			"versions are given out a second time, so the old one must be forgotten")
 		err = w.Get(w.Context(), shopKey("lost"), configMap("lost"))
 		require.True(t, apierrors.IsNotFound(err), "%v", err)
 	})

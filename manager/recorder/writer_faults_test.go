@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -75,9 +76,26 @@ func TestAnEventThatHangsAtTheEndCostsNoOther(t *testing.T) {
 			r.Eventf(pod(fmt.Sprintf("a%02d", i)), nil, "Normal", "Ended", "End", "good-bye")
 			want[i] = fmt.Sprintf("Normal Ended End a%02d good-bye", i)
 		}
+		synctest.Wait() // until they do
 		require.NoError(t, w.ends())
 		require.Equal(t, want[1:], w.written("default"))
 	})
+}
+
+// A write may end just when there seems to be nothing left, and leave a count to write. It would be
+// lost.
+func TestTheEndWaitsForWhatAWriteHasLeft(t *testing.T) {
+	w := newWriter(nil, nil, Options{})
+	require.False(t, w.awaitWrite(t.Context()), "nothing was ever recorded")
+	w.correlator.observe(currentAPI, occurrence("a", "n"), epoch)
+	require.True(t, w.awaitWrite(t.Context()), "no write is under way, and one is due")
+	_, due := w.correlator.take(epoch)
+	require.True(t, due)
+	w.wakeUp()
+	require.True(t, w.awaitWrite(t.Context()), "a write that was under way has ended")
+	cut, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.False(t, w.awaitWrite(cut), "the time is over, and the write hangs")
 }
 
 // proxys404 is a 404 that isn't the API server's.
