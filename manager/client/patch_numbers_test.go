@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/stretchr/testify/require"
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -43,8 +43,9 @@ type document struct {
 // MarshalJSON implements json.Marshaler.
 func (d document) MarshalJSON() ([]byte, error) { return []byte(d.text), nil }
 
-// Applying the patch to the old object gives the new one, to the last digit. A merge patch says null
-// to remove a member, so one that is null is one that isn't there.
+// Applying the patch to the old object gives the new one, to the last digit, with the library that an
+// API server applies it with. A merge patch says null to remove a member, so one that is null is one
+// that isn't there.
 func FuzzAMergePatchTurnsTheOldObjectIntoTheNewOne(f *testing.F) {
 	f.Add(`{"a":{"b":[1,{"c":9007199254740993}]},"d":null}`, `{"a":{"b":[1,{"c":9007199254740992}]}}`)
 	f.Add(`{"n":9007199254740992,"u":0}`, `{"n":9007199254740993,"u":18446744073709551615}`)

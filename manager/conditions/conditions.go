@@ -213,8 +213,11 @@ func statusPatch(before, object client.Object) ([]byte, error) {
 	}
 	was, err := statusOf(before)
 	is, err2 := statusOf(object)
-	difference, err3 := jsonpatch.CreateMergePatch(was, is)
-	if err := errors.Join(err, err2, err3); err != nil {
+	var difference []byte
+	if err = errors.Join(err, err2); err == nil { // what is no JSON makes jsonpatch panic
+		difference, err = jsonpatch.CreateMergePatch(was, is)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("write the status of %s: %w",
 			client.ObjectKeyFromObject(object), err)
 	}
