@@ -282,7 +282,7 @@ func TestAQuietWatchIsResumedWithoutAList(t *testing.T) {
 	for _, lives := range []time.Duration{90 * time.Second, 9 * time.Minute} {
 		s := playScript(t, &script{
 			watch: func(int, string) (watch.Interface, error) {
-				w := watch.NewFake()
+				w := watch.NewRaceFreeFake()
 				time.AfterFunc(time.Minute, func() {
 					if lives > 2*time.Minute {
 						w.Action(watch.Bookmark, mapAt(1, "", ""))
