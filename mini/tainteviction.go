@@ -52,7 +52,7 @@ func evictionTime(
 // tolerate, or no longer.
 //
 // Guarantees: the time that a Pod tolerates is measured from the taint, so it goes on
-// while no controller runs. A taint that is gone from the cache by then ends nothing.
+// while no controller runs. A taint that's removed before the time is up ends nothing.
 //
 // Caveats: budgets of disruptions do not matter: the node is in trouble already.
 type TaintEviction struct {
@@ -83,6 +83,10 @@ func (e *TaintEviction) Reconcile(ctx context.Context, req Request) (Result, err
 	}
 	if !slices.ContainsFunc(node.Spec.Taints, isNoExecute) {
 		return Result{}, nil
+	}
+	// A cache may be late, and an eviction can't be undone: is the taint still there?
+	if err := e.client.Client.Get(ctx, req, node); err != nil {
+		return Result{}, IgnoreNotFound(err)
 	}
 	// kubectl taint writes no time, and toleration seconds need one to count from.
 	now, timeless := metav1.Now(), false

@@ -131,6 +131,22 @@ func TestATaintThatIsRemovedInTimeEndsNothing(t *testing.T) {
 	})
 }
 
+// The watch of nodes may be late, and nobody can take an eviction back.
+func TestATaintThatTheWatchStillShowsEndsNothing(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.taintedNode("a", broken)
+		w.runsOn("a", "minute", tolerates(broken.Key, 60))
+		w.Server.Inject(fakeapi.Fault{
+			Match:       fakeapi.Match{Verb: "watch", Resource: "nodes"},
+			DelayEvents: 2 * time.Minute,
+		})
+		w.evicting()
+		require.Empty(w, w.evictedAfter(50*time.Second))
+		w.taint("a")
+		require.Empty(w, w.evictedAfter(time.Hour))
+	})
+}
+
 // Each taint is a limit. Of several tolerations of one taint, the first counts: a Pod that would
 // leave earlier or later than in Kubernetes surprises its owner.
 func TestTheShortestTolerationCounts(t *testing.T) {

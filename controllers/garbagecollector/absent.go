@@ -30,8 +30,10 @@ func (o ownerIdentity) String() string {
 }
 
 // absentOwners remembers the owners that are known to be absent, so that the API server is asked
-// once for each of them, and not once for each dependent. A UID is never used again, so what is
-// absent stays so. It forgets the oldest one when it has rememberedOwners. The zero value is empty.
+// once for each of them, and not once for each dependent. A UID is never used again, so what's
+// absent stays absent, unless the API server is restored from a backup. Then the dependents come
+// back, too, so an object that is new to the graph makes it ask again. It forgets the oldest one
+// when it has rememberedOwners. The zero value is empty.
 type absentOwners struct {
 	known map[ownerIdentity]bool
 	ring  []ownerIdentity // the known ones; next is the oldest
@@ -56,6 +58,12 @@ func (a *absentOwners) add(owner ownerIdentity) {
 	delete(a.known, a.ring[a.next])
 	a.ring[a.next] = owner
 	a.next = (a.next + 1) % rememberedOwners
+}
+
+// forget makes the owner unknown that an object in a namespace refers to.
+func (a *absentOwners) forget(ref metav1.OwnerReference, namespace string) {
+	delete(a.known, identityOf(ref, namespace))
+	delete(a.known, identityOf(ref, ""))
 }
 
 // has reports whether the owner that an object in a namespace refers to is known to be absent.

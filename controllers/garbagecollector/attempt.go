@@ -3,6 +3,7 @@ package garbagecollector
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -90,8 +91,12 @@ func (gc *collector) attemptToDelete(ctx context.Context, it item) (reconcile.Re
 	}
 	refs := live.OwnerReferences
 	switch {
-	case err != nil || len(solid) == len(refs):
+	case err != nil:
 		return reconcile.Result{}, err
+	case len(solid) == len(refs) && it.hasWaitingOwner:
+		return again, nil
+	case len(solid) == len(refs):
+		return reconcile.Result{}, nil
 	case len(solid) > 0:
 		return reconcile.Result{}, gc.patch(ctx, live, "ownerReferences", solid)
 	case len(waiting) == 0 || gc.hasNoDependents(it):
@@ -119,7 +124,8 @@ func (gc *collector) hasNoDependents(it item) bool {
 // classifyReferences says what the owners of an object are: a solid one is there, and a waiting one
 // wants its dependents to be deleted. The rest are absent.
 //
-// The API server is asked for what the graph does not know. The original asks in any case.
+// The API server is asked for what the graph doesn't know, and for an owner that wants its
+// dependents to be deleted: a restored backup may have undone that. The original asks in any case.
 func (gc *collector) classifyReferences(
 	ctx context.Context, live *metav1.PartialObjectMetadata,
 ) (solid, waiting []metav1.OwnerReference, err error) {
@@ -127,7 +133,7 @@ func (gc *collector) classifyReferences(
 		gc.mu.Lock()
 		state := gc.graph.stateOf(ref, live.Namespace)
 		gc.mu.Unlock()
-		if state == ownerUnknown {
+		if state == ownerUnknown || state == ownerWaiting {
 			if state, err = gc.askFor(ctx, identityOf(ref, live.Namespace)); err != nil {
 				return nil, nil, err
 			}
@@ -240,7 +246,10 @@ func (gc *collector) letGo(
 			"finalizer", finalizer, "unknown", err.Error())
 		return again, nil
 	}
-	// What complete says is true of the graph as it is now.
+	if err := gc.current(ctx, owner.kind); err != nil {
+		return reconcile.Result{}, fmt.Errorf("%s keeps its finalizer %s: %w", owner, finalizer, err)
+	}
+	// What complete and current say is true of the graph as it is now.
 	now, _ := gc.itemOf(owner.uid)
 	if now.orphaning && now.hasDependents || now.deletingDependents && now.isBlocked {
 		return again, nil

@@ -22,6 +22,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
@@ -88,9 +89,9 @@ func Add(mgr manager.Manager, options controllers.Options) error {
 //
 // An owner doesn't wait for a dependent that's so new that no watch has shown it, or whose kind is
 // newer than DiscoveryPeriod. A read of an owner is answered from etcd; a proxy that serves an old
-// copy of one that was replaced under its name is believed. An API server that was restored from a
-// backup may have owners that the watch has shown as gone: then it's a race whether their dependents
-// are deleted before the informers list the owners again.
+// copy of one that was replaced under its name is believed. After an API server was restored from a
+// backup, owners keep their finalizers until the informers have listed again, which may take ten
+// minutes.
 //
 // It collects in all namespaces, whatever the manager's cache has; it has a cache of its own, so
 // that a kind that cannot be listed delays no other controller. An object whose owner is of a kind
@@ -125,7 +126,7 @@ func (s Settings) add(
 		return fmt.Errorf("the garbage collector: %w", err)
 	}
 	watching.period = cmp.Or(s.DiscoveryPeriod, watching.period)
-	gc.complete = watching.complete
+	gc.complete, gc.current = watching.complete, watching.current
 	build, err := options.Builder(mgr, probe)
 	if err != nil {
 		return fmt.Errorf("the garbage collector: %w", err)
@@ -143,7 +144,8 @@ func Run(ctx context.Context, config *rest.Config, workers int) error {
 type collector struct {
 	client   client.Client // without a cache
 	events   events.EventRecorder
-	complete func() error // that of the monitors
+	complete func() error // that of the monitors, as is the next
+	current  func(ctx context.Context, of schema.GroupVersionKind) error
 
 	mu    sync.Mutex // guards what follows
 	graph *graph

@@ -149,6 +149,9 @@ func (g *graph) observe(kind *schema.GroupVersionKind, object metav1.Object) {
 	if n.deletingDependents && !was.deletingDependents {
 		g.wakeDependents(n)
 	}
+	if was.beingDeleted && !n.beingDeleted {
+		g.wake(n) // only a restored backup undoes a deletion, and its owners may still want it
+	}
 }
 
 // checkDependents finds dependents of a virtual node that mean another object than the one that was
@@ -197,7 +200,8 @@ func (g *graph) linkTo(n *node, ref metav1.OwnerReference) {
 	}
 	owner.dependents[n] = struct{}{}
 	switch {
-	case !owner.observed && !g.absent.has(ref, n.namespace):
+	case !owner.observed:
+		g.absent.forget(ref, n.namespace)
 		g.wake(owner)
 	case !isOwner(ref, n.namespace, owner):
 		g.wake(n)

@@ -24,7 +24,9 @@ type item struct {
 	// hasSolidOwners says that the graph shows every owner, and none of them waits for its
 	// dependents.
 	hasSolidOwners bool
-	hasDependents  bool
+	// hasWaitingOwner says that the graph shows an owner that wants its dependents to be deleted.
+	hasWaitingOwner bool
+	hasDependents   bool
 	// isBlocked says that the item has dependents that it waits for if it is deleted in the
 	// foreground.
 	isBlocked      bool
@@ -49,6 +51,9 @@ func (g *graph) itemOf(uid types.UID) (item, bool) {
 		orphaning: n.orphaning,
 		hasSolidOwners: !slices.ContainsFunc(n.owners, func(ref metav1.OwnerReference) bool {
 			return g.stateOf(ref, n.namespace) != ownerSolid
+		}),
+		hasWaitingOwner: slices.ContainsFunc(n.owners, func(ref metav1.OwnerReference) bool {
+			return g.stateOf(ref, n.namespace) == ownerWaiting
 		}),
 		hasDependents: len(n.dependents) > 0, isBlocked: n.isBlocked(),
 		waitsForItself: g.waitsForItself(n),

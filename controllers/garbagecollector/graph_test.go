@@ -168,17 +168,18 @@ func (m *model) check(t *testing.T, g *graph) {
 		require.Equal(t, object.DeletionTimestamp != nil, it.beingDeleted, uid)
 		require.Equal(t, isDeletingDependents(object), it.deletingDependents, uid)
 		require.Equal(t, isOrphaning(object), it.orphaning, uid)
-		allSolid := true
+		allSolid, anyWaits := true, false
 		for _, ref := range object.OwnerReferences {
 			owner := m.objects[ref.UID]
 			isThere := m.isOwner(ref, object.Namespace)
 			isSolid := isThere && !isDeletingDependents(owner)
-			allSolid = allSolid && isSolid
+			allSolid, anyWaits = allSolid && isSolid, anyWaits || isThere && !isSolid
 			state := g.stateOf(ref, object.Namespace)
 			require.Equal(t, isSolid, state == ownerSolid)
 			require.Equal(t, isThere && !isSolid, state == ownerWaiting)
 		}
 		require.Equal(t, allSolid, it.hasSolidOwners, "the owners of %s are solid", uid)
+		require.Equal(t, anyWaits, it.hasWaitingOwner, "an owner of %s waits", uid)
 	}
 }
 
@@ -258,12 +259,9 @@ func (p *player) next() event {
 			changed.DeletionTimestamp = new(metav1.Time)
 			changed.Finalizers = []string{metav1.FinalizerDeleteDependents}
 		}
-		p.objects[changed.UID] = shown{object.kind, changed}
-		return event{what: objectObserved, kind: object.kind, object: changed}
+		return p.show(shown{object.kind, changed})
 	case choice < 12 || len(known) == 0:
-		object := p.object(p.IntN(numbers))
-		p.objects[object.UID] = object
-		return event{what: objectObserved, kind: object.kind, object: object.ObjectMeta}
+		return p.show(p.object(p.IntN(numbers)))
 	case choice < 16:
 		object := p.objects[one(p, known...)]
 		e := event{
@@ -293,6 +291,26 @@ func (p *player) next() event {
 		p.absent[id] = true
 		return event{what: ownerIsAbsent, owner: id}
 	}
+}
+
+// show makes an object the newest. A reference that it didn't have makes its owner unknown: the
+// object may be back, and so may the owner.
+func (p *player) show(object shown) event {
+	var had []metav1.OwnerReference
+	if was, isKnown := p.objects[object.UID]; isKnown {
+		had = was.OwnerReferences
+	}
+	p.objects[object.UID] = object
+	for _, ref := range object.OwnerReferences {
+		_, isThere := p.objects[ref.UID]
+		if !isThere && !slices.ContainsFunc(had, func(old metav1.OwnerReference) bool {
+			return sameReference(old, ref)
+		}) {
+			delete(p.absent, identityOf(ref, object.Namespace))
+			delete(p.absent, identityOf(ref, ""))
+		}
+	}
+	return event{what: objectObserved, kind: object.kind, object: object.ObjectMeta}
 }
 
 // dependentsWithout are the dependents of an object, except itself.
@@ -378,6 +396,39 @@ func TestAReferenceToAnotherNamespaceIsReportedOnce(t *testing.T) {
 		require.Equal(t, want, invalid, order)
 		require.Empty(t, g.step(all[2]).invalid)
 	}
+}
+
+// After a restore from a backup, an object and its owner are both back. If what was absent stayed
+// absent, the object would be deleted before the owner's informer lists.
+func TestTheOwnerOfAnObjectThatComesBackIsAskedForAgain(t *testing.T) {
+	owner := &metav1.ObjectMeta{Namespace: "a", Name: "owner", UID: "o"}
+	ref := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "owner", UID: "o"}
+	dependent := &metav1.ObjectMeta{
+		Namespace: "a", Name: "dependent", UID: "d", OwnerReferences: []metav1.OwnerReference{ref},
+	}
+	g := newGraph()
+	g.step(event{what: objectObserved, kind: config, object: owner})
+	g.step(event{what: objectObserved, kind: boxV1, object: dependent})
+	g.step(event{what: objectEnded, kind: config, object: owner, certain: true})
+	require.Equal(t, ownerAbsent, g.stateOf(ref, "a"))
+	g.step(event{what: objectEnded, kind: boxV1, object: dependent, certain: true})
+	todo := g.step(event{what: objectObserved, kind: boxV1, object: dependent})
+	require.Equal(t, []types.UID{"o"}, todo.attempt)
+	require.Equal(t, ownerUnknown, g.stateOf(ref, "a"))
+}
+
+// An owner that's deleted in the foreground waits for its dependents. A restore from a backup undoes
+// the deletion of one, and the owner would wait for it forever.
+func TestAnObjectWhoseDeletionWasUndoneIsJudgedAgain(t *testing.T) {
+	dying := &metav1.ObjectMeta{
+		Namespace: "a", Name: "it", UID: "it", DeletionTimestamp: new(metav1.Time),
+	}
+	alive := dying.DeepCopy()
+	alive.DeletionTimestamp = nil
+	g := newGraph()
+	g.step(event{what: objectObserved, kind: boxV1, object: dying})
+	todo := g.step(event{what: objectObserved, kind: boxV1, object: alive})
+	require.Equal(t, []types.UID{"it"}, todo.attempt)
 }
 
 // The API server would be asked for each dependent of an owner that has gone, or be forgotten

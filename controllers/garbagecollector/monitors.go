@@ -12,6 +12,7 @@ import (
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
@@ -279,6 +280,62 @@ func (m *monitors) complete() error {
 		return errUnsettled
 	}
 	return err
+}
+
+// current is nil if no monitor is ahead of the API server. One that is shows a history that was
+// undone: the API server was restored from a backup, and the informer hasn't noticed. A dependent
+// that lost its owner in that history may have it back.
+//
+// An etcd counts its versions for all kinds at once, so it's enough to ask for one kind. A kind that
+// is ahead of that may have an etcd of its own, and is asked for, too.
+func (m *monitors) current(ctx context.Context, of schema.GroupVersionKind) error {
+	reached := map[schema.GroupVersionKind]string{} // before the API server is asked
+	for kind := range m.now() {
+		reached[kind] = m.reached(kind)
+	}
+	now, err := m.newest(ctx, of)
+	if err != nil {
+		return err
+	}
+	for kind, version := range reached {
+		if !isNewer(version, now) {
+			continue
+		}
+		now, err := m.newest(ctx, kind)
+		if err != nil {
+			return err
+		}
+		if isNewer(version, now) {
+			return fmt.Errorf("the API server is at version %s, but has shown version %s of %s: "+
+				"it may have been restored from a backup, and isn't believed until the "+
+				"informer has listed again", now, version, kind)
+		}
+	}
+	return nil
+}
+
+// reached returns the version that the monitor of a kind has come to.
+func (m *monitors) reached(kind schema.GroupVersionKind) string {
+	asks := m.cache.(interface {
+		Reached(client.Object, client.ObjectKey) string
+	})
+	return asks.Reached(metadataOf(kind), client.ObjectKey{Namespace: "any", Name: "any"})
+}
+
+// newest returns the version that the API server has come to.
+func (m *monitors) newest(ctx context.Context, kind schema.GroupVersionKind) (string, error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	if err := m.gc.client.List(ctx, list, client.Limit(1)); err != nil {
+		return "", fmt.Errorf("asking for the newest version of %s: %w", kind, err)
+	}
+	return list.ResourceVersion, nil
+}
+
+// isNewer is false of versions that can't be compared. Those of Kubernetes can.
+func isNewer(a, b string) bool {
+	order, err := resourceversion.CompareResourceVersion(a, b)
+	return err == nil && order > 0
 }
 
 // errUnsettled says that nothing is known to be wrong, but that it's too early to trust discovery.

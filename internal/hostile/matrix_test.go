@@ -101,12 +101,6 @@ func (c cell) repeats() bool {
 	return c.restored || c.fault.Name == "busy429" && c.on == hostile.Create && c.carried
 }
 
-// isLostAfterRestore is true of components that don't pass a restored backup.
-// docs/hostile-network.md says why.
-func (c *component) isLostAfterRestore() bool {
-	return c.name == "garbagecollector" || c.name == "mini-nodes"
-}
-
 // saysNothing is true of cells in which nothing has to say what answered: an exception from the last
 // of the promises, with the reasons.
 func (c *component) saysNothing(cell cell) bool {
@@ -166,9 +160,7 @@ func TestHostileNetwork(t *testing.T) {
 					run(cell.String(), cell)
 				}
 			}
-			if !c.isLostAfterRestore() {
-				run("restored", cell{restored: true})
-			}
+			run("restored", cell{restored: true})
 		})
 	}
 }
