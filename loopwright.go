@@ -2,9 +2,13 @@
 //
 //	import ctrl "github.com/loopwright/loopwright"
 //
+//	ctrl.SetLogger(zap.New())
 //	mgr, err := ctrl.NewManager(ctrl.GetConfigOrDie(), ctrl.Options{})
 //	err = ctrl.NewControllerManagedBy(mgr).For(&appsv1.ReplicaSet{}).Complete(reconciler)
 //	err = mgr.Start(ctrl.SetupSignalHandler())
+//
+// zap is package manager/log/zap. Any logr.Logger will do, but don't leave SetLogger out: until it's
+// called nothing is logged, and a reconciler that fails again and again does so in silence.
 //
 // There is nothing here but other names for what the packages below manager have. They are those of
 // controller-runtime's package at the same place.
@@ -77,7 +81,8 @@ var (
 
 	// Log is the program's logger. It says nothing before SetLogger.
 	Log = log.Log
-	// SetLogger says where Log writes.
+	// SetLogger says where Log writes, and with it the manager, its controllers and their
+	// reconcilers. Call it first in main.
 	SetLogger = log.SetLogger
 	// LoggerFrom returns the logger that is in a context; a reconciler's has the names of the
 	// controller and of the object.

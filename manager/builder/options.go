@@ -44,11 +44,16 @@ type WatchesOption interface {
 	ApplyToWatches(*WatchesInput)
 }
 
-// Predicates are an option for all three; see WithPredicates.
+// Predicates are an option for For, Owns and Watches: they decide which events of that one watch
+// reach the controller. WithPredicates makes them. Builder.WithEventFilter is for all watches.
 type Predicates struct{ predicates []predicate.Predicate }
 
-// WithPredicates lets an event through only if all the predicates do. It replaces predicates that
-// were given before.
+// WithPredicates lets an event of one watch through only if all the predicates do:
+//
+//	For(&appsv1.Deployment{}, builder.WithPredicates(predicate.GenerationChangedPredicate{}))
+//
+// wakes the controller when a Deployment's spec changes, and not when its status does. If it's given
+// twice for one watch, the last one counts.
 func WithPredicates(predicates ...predicate.Predicate) Predicates { return Predicates{predicates} }
 
 // ApplyToFor implements ForOption.

@@ -225,8 +225,14 @@ func (m MatchingLabelsSelector) ApplyToDeleteAllOf(opts *DeleteAllOfOptions) {
 	m.ApplyToList(&opts.ListOptions)
 }
 
-// MatchingFields selects objects whose fields have these values. It takes the place of all options
-// for fields before it.
+// MatchingFields selects objects whose fields have these values:
+//
+//	c.List(ctx, &pods, client.MatchingFields{"spec.nodeName": "node-1"})
+//
+// A client that reads from a cache needs an index for it, which FieldIndexer.IndexField makes before
+// the manager starts; without one, List returns an error that says so. The API server knows the
+// fields metadata.name and metadata.namespace of each kind, and a few more of some; it refuses
+// others. MatchingFields takes the place of all options for fields before it.
 type MatchingFields fields.Set
 
 // ApplyToList implements ListOption.

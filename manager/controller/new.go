@@ -22,9 +22,13 @@ type Manager interface {
 	OverrideControllerOptions(name string, options *Options)
 }
 
-// New returns a controller that the manager starts and stops. What the options do not say, the
-// manager's settings do, and what a user of the program has set counts more than both. For the name
-// see NewUnmanaged.
+// New returns a controller that the manager starts and stops. It has no sources yet: give it some
+// with Watch. Package builder does both in one call, and is what most programs use.
+//
+// An option that's zero gets its value from the manager's Options.Controller, and if that's zero,
+// too, the default in the option's documentation. Settings in a configuration file that the user of
+// the program wrote come before all of these; see package configfile. The name is the one in logs
+// and metrics, and no two controllers of a process may share it; see Options.SkipNameValidation.
 func New(name string, mgr Manager, options Options) (Controller, error) {
 	if mgr == nil {
 		return nil, fmt.Errorf("controller %s: New needs a manager; NewUnmanaged does without",

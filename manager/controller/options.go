@@ -43,8 +43,9 @@ type Options struct {
 	// says that it was this.
 	ReconciliationTimeout time.Duration
 
-	// RateLimiter says how long a request waits that failed. Nil stands for 5 ms after the first
-	// failure, doubled up to 1000 s; without the priority queue, for workqueue.DefaultLimiter.
+	// RateLimiter says how long a request waits after its reconcile has failed or has returned a
+	// Result with Requeue. Package workqueue has some, and client-go's fit, too. Nil stands for 5 ms
+	// after the first failure, doubled up to 1000 s; without the priority queue, for workqueue.DefaultLimiter.
 	RateLimiter workqueue.TypedRateLimiter[reconcile.Request]
 	// UsePriorityQueue says whether requests have priorities; nil stands for true. With false,
 	// the queue is first-in first-out, as client-go's.

@@ -32,8 +32,10 @@ type Options struct {
 	// lock would take turns.
 	LeaderElectionID string
 
-	// RenewDeadline bounds how long a request may take: half of it, and a second at least. Zero
-	// sets no bound here; the elector sets the same bound.
+	// RenewDeadline is the time within which a leader has to renew its lease, as in the manager's
+	// Options. The lock only uses it to bound its requests: one may take half of that time, so that
+	// there's time for a second try, and a second at least. Zero sets no bound here; the elector
+	// sets the same bound.
 	RenewDeadline time.Duration
 
 	// LeaderLabels are put onto the lock by the leader.

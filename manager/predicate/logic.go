@@ -22,18 +22,19 @@ type createOf[object any] interface {
 }
 
 // And lets an event through if all predicates do. It asks them in order, until one says no. With
-// no predicates it lets everything through.
+// no predicates it lets everything through. Call it as And(a, b): its parameters are Predicates, and
+// the type parameters are there for programs that write And[client.Object](a, b).
 func And[object any, create createOf[object]](predicates ...predicateOf[create]) Predicate {
 	return all(asPredicates(predicates))
 }
 
 // Or lets an event through if one of the predicates does. It asks them in order, until one says
-// yes. With no predicates it lets nothing through.
+// yes. With no predicates it lets nothing through. Call it as Or(a, b).
 func Or[object any, create createOf[object]](predicates ...predicateOf[create]) Predicate {
 	return anyOf(asPredicates(predicates))
 }
 
-// Not lets an event through if the predicate does not.
+// Not lets an event through if the predicate doesn't. Call it as Not(a).
 //
 // Caveats: it reverses the answers for all events. Not(GenerationChangedPredicate{}) also drops
 // every create and delete event, because the predicate lets them through.
