@@ -104,10 +104,7 @@ func TestSlicesFollowTheirService(t *testing.T) {
 		})
 		w.settle()
 		require.Equal(t, "search", w.all()[0].Labels["team"])
-		edit(w.world, service, func(s *corev1.Service) { s.Spec.ClusterIP = "None" })
-		w.settle()
-		require.Contains(t, w.all()[0].Labels, "service.kubernetes.io/headless")
-		w.wrote("each time the slice", 0, 3, 0)
+		w.wrote("each time the slice", 0, 2, 0)
 		edit(w.world, service, func(s *corev1.Service) {
 			s.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
 		})

@@ -66,11 +66,11 @@ func coreKinds() []builtin {
 			validate: validatePod, grace: podGrace, returnsDeleted: true,
 			fields: podFields, knownFields: podFieldNames, badField: notSupported}},
 		{controller, rules{defaults: defaultController, validate: validateController, orphans: true}},
-		{kind("ConfigMap", "configmaps", "cm"), rules{noGeneration: true, validate: validateImmutableData}},
-		{kind("Secret", "secrets"), rules{noGeneration: true, defaults: defaultSecret, validate: validateImmutableData,
+		{kind("ConfigMap", "configmaps", "cm"), rules{noGeneration: true, validate: validateConfigMap}},
+		{kind("Secret", "secrets"), rules{noGeneration: true, defaults: defaultSecret, validate: validateSecret,
 			fields: secretFields, knownFields: []string{"type", "metadata.namespace", "metadata.name"}, badField: notSupported}},
 		{split(inAll(kind("Service", "services", "svc"))), rules{noGeneration: true, name: apivalidation.NameIsDNSLabel,
-			defaults: defaultService, createOnPut: true, returnsDeleted: true,
+			defaults: defaultService, validate: validateService, createOnPut: true, returnsDeleted: true,
 			fields: serviceFields, knownFields: []string{"metadata.namespace", "metadata.name", "spec.clusterIP", "spec.type"}, badField: notSupported}},
 		{kind("Endpoints", "endpoints", "ep"), rules{noGeneration: true, defaults: defaultEndpoints, createOnPut: true,
 			warning: "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"}},
@@ -97,7 +97,7 @@ func appsKinds() []builtin {
 		{scaled(kind("apps", "Deployment", "deployments", "deploy")), rules{defaults: defaultDeployment, validate: validateWorkload,
 			statusKeepsLabels: true, countsAnnotations: true}},
 		{scaled(kind("apps", "ReplicaSet", "replicasets", "rs")), rules{defaults: defaultReplicaSet, validate: validateWorkload}},
-		{scaled(kind("apps", "StatefulSet", "statefulsets", "sts")), rules{defaults: defaultStatefulSet, validate: validateWorkload}},
+		{scaled(kind("apps", "StatefulSet", "statefulsets", "sts")), rules{defaults: defaultStatefulSet, validate: validateStatefulSet}},
 		{kind("apps", "DaemonSet", "daemonsets", "ds"), rules{defaults: defaultDaemonSet, validate: validateWorkload}},
 		{revision, rules{noGeneration: true}},
 		{kind("batch", "Job", "jobs"), rules{defaults: defaultJob, creating: creatingJob, validate: validateJob, orphans: true,
@@ -113,8 +113,9 @@ func otherKinds() []builtin {
 	split := func(k Kind) Kind { k.Status = true; return k }
 	cluster := func(k Kind) Kind { k.ClusterScoped = true; return k }
 	const rbac = "rbac.authorization.k8s.io"
-	role := rules{noGeneration: true, name: rbacName, createOnPut: true}
-	binding := rules{noGeneration: true, name: rbacName, createOnPut: true, defaults: defaultRoleBinding}
+	role := rules{noGeneration: true, name: rbacName, createOnPut: true, validate: validateRole}
+	binding := rules{noGeneration: true, name: rbacName, createOnPut: true, defaults: defaultRoleBinding,
+		validate: validateBinding}
 	return []builtin{
 		{kind("discovery.k8s.io", "EndpointSlice", "endpointslices"), rules{defaults: defaultEndpointSlice, countsLabels: true}},
 		{kind("coordination.k8s.io", "Lease", "leases"), rules{noGeneration: true, needsVersion: true, createOnPut: true}},

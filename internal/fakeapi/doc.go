@@ -54,7 +54,8 @@
 //	                                 volumes, of kinds without a pod template, nor the DaemonSet's annotation
 //	                                 with the generation of its template
 //	validation                       metadata in full, selectors, containers' names and images, what may change
-//	                                 in a pod, immutable data; the rest of a spec is believed. Messages are those
+//	                                 in a Pod, a StatefulSet and a binding, ports of Services, rules of roles,
+//	                                 keys and size of data; the rest of a spec is believed. Messages are those
 //	                                 of apimachinery 0.37, which words some of them in a new way
 //	allocation                       no cluster IPs, node ports or IP families
 //	empty lists                      [] stays [], where the real server's storage turns some into null

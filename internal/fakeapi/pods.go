@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -153,7 +154,10 @@ func validatePod(obj, old runtime.Object) field.ErrorList {
 	rest.ActiveDeadlineSeconds = before.Spec.ActiveDeadlineSeconds
 	rest.Tolerations = before.Spec.Tolerations
 	rest.SchedulingGates = before.Spec.SchedulingGates
-	rest.TerminationGracePeriodSeconds = before.Spec.TerminationGracePeriodSeconds
+	was, now := before.Spec.TerminationGracePeriodSeconds, rest.TerminationGracePeriodSeconds
+	if was != nil && *was < 0 && now != nil && *now == 1 {
+		rest.TerminationGracePeriodSeconds = was
+	}
 	if len(before.Spec.SchedulingGates) > 0 {
 		rest.NodeSelector, rest.Affinity = before.Spec.NodeSelector, before.Spec.Affinity
 	}
@@ -176,6 +180,10 @@ func validateContainers(containers []corev1.Container, path *field.Path) field.E
 			errs = append(errs, field.Required(at.Child("name"), ""))
 		case seen[c.Name]:
 			errs = append(errs, field.Duplicate(at.Child("name"), c.Name))
+		default:
+			for _, problem := range validation.IsDNS1123Label(c.Name) {
+				errs = append(errs, field.Invalid(at.Child("name"), c.Name, problem))
+			}
 		}
 		seen[c.Name] = true
 		if c.Image == "" {

@@ -36,7 +36,7 @@ func validateWorkload(obj, old runtime.Object) field.ErrorList {
 	replicas, selector, template := workloadParts(obj)
 	spec := field.NewPath("spec")
 	var errs field.ErrorList
-	if old != nil {
+	if _, isStateful := obj.(*appsv1.StatefulSet); old != nil && !isStateful {
 		if _, before, _ := workloadParts(old); !equality.Semantic.DeepEqual(selector, before) {
 			errs = append(errs, field.Invalid(spec.Child("selector"), selector, "field is immutable").WithOrigin("immutable"))
 		}

@@ -46,7 +46,7 @@ func TestTheFakeAnswersAsTheRealAPIServerDoes(t *testing.T) {
 	createDefinitions(t, real)
 	var all []scenario
 	for _, group := range [][]scenario{createScenarios, updateScenarios, generationScenarios, statusScenarios, patchScenarios,
-		applyScenarios, deleteScenarios, namespaceScenarios, listScenarios, watchScenarios, protocolScenarios, subresourceScenarios, schemaScenarios, validationScenarios, typedScenarios, differenceScenarios, compactingScenarios} {
+		applyScenarios, deleteScenarios, namespaceScenarios, listScenarios, watchScenarios, protocolScenarios, subresourceScenarios, schemaScenarios, validationScenarios, refusalScenarios, typedScenarios, differenceScenarios, compactingScenarios} {
 		all = append(all, group...)
 	}
 	report := make([]string, 0, len(all))

@@ -20,7 +20,9 @@
 //
 // Where controller-runtime's fake client believes everything, this one refuses what a cluster would
 // refuse: a pod without containers, a namespaced object without a namespace, an owner reference
-// without a UID, a label that is no label. What the builder puts into the cluster needs a name and
+// without a UID, a label that's no label, a Service without ports, a new roleRef, a ConfigMap key
+// with a space, a megabyte of data. Deeper in a spec it believes what it's given: a port of a
+// container may be 99999. internal/fakeapi/differential plays all of this on both. What the builder puts into the cluster needs a name and
 // the right kind of namespace, and is not validated otherwise.
 //
 // The cluster's behaviour is the default, because a test is there to find what would go wrong in a
