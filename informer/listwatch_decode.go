@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
 	"k8s.io/apimachinery/pkg/watch"
+	utiljson "sigs.k8s.io/json"
 )
 
 // A list is decoded while it arrives, one item after the other. The whole answer is
@@ -78,8 +79,11 @@ func (d *listDecoder[T]) json(body io.Reader) error {
 		case "apiVersion":
 			err = in.Decode(&about.APIVersion)
 		case "metadata":
+			var text json.RawMessage
 			var metadata metav1.ListMeta
-			err = in.Decode(&metadata)
+			if err = in.Decode(&text); err == nil { // encoding/json would match names in any case
+				err = utiljson.UnmarshalCaseSensitivePreserveInts(text, &metadata)
+			}
 			d.setMetadata(&metadata)
 		case "items":
 			hasItems = true

@@ -123,7 +123,11 @@ func (s *protobufStream) fields(size int64, field func(number int, size int64) e
 		if err != nil {
 			return err
 		}
-		switch wireType := tag & 7; wireType {
+		number, wireType := tag>>3, tag&7
+		if number == 0 || number <= listItems && wireType != 2 { // to skip it would lose an item
+			return fmt.Errorf("a field is damaged: it has number %d and wire type %d", number, wireType)
+		}
+		switch wireType {
 		case 0:
 			_, err = binary.ReadUvarint(s)
 		case 1:
@@ -136,7 +140,7 @@ func (s *protobufStream) fields(size int64, field func(number int, size int64) e
 			if left := end - s.read; left < 0 || length > uint64(left) {
 				return fmt.Errorf("a field of %d bytes does not fit into its message", length)
 			}
-			err = field(int(tag>>3), int64(length))
+			err = field(int(number), int64(length))
 		case 5:
 			err = s.skip(4)
 		default:

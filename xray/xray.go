@@ -12,6 +12,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -43,7 +44,8 @@ const maxViewers = 16
 //
 // Guarantees: a viewer never blocks the program, however slowly it reads. One for which the ring was
 // too small, or that comes back too late, is told how many events it missed. A server that shuts
-// down ends its own viewers, and not those of another one.
+// down ends its own viewers, and not those of another one. A client that stops reading is left
+// after 10 seconds, and no more than 16 viewers and 4 downloads are served at a time.
 //
 // Caveats: whoever can reach it sees the names of objects, and the texts of errors. It has no
 // data of objects. Where the listener is a loopback address, it answers only requests for such a
@@ -53,10 +55,11 @@ type XRay struct {
 	program  string
 	steps    *Steps // nil: the page has no buttons
 
-	mu      sync.Mutex // guards all below
-	open    *openEvents
-	viewers int
-	servers map[*http.Server]chan struct{} // closed when that server shuts down
+	mu        sync.Mutex // guards all below
+	open      *openEvents
+	viewers   int
+	downloads int
+	servers   map[*http.Server]chan struct{} // closed when that server shuts down
 }
 
 // New returns an XRay of a recorder. With a nil one, it says how to switch it on.
@@ -126,17 +129,19 @@ func (x *XRay) serve(w http.ResponseWriter, r *http.Request) {
 		x.serveEvents(w, r)
 	case "recording":
 		name := fmt.Sprintf("%s-%s.jsonl", x.program, time.Now().UTC().Format("20060102-150405"))
-		w.Header().Set("Content-Type", "application/jsonl")
 		w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", name))
-		_ = trace.WriteJSON(w, x.recorder.Started(), x.events(x.recorder.Events()))
+		x.serveDownload(w, "application/jsonl", func(out io.Writer) error {
+			return trace.WriteJSON(out, x.recorder.Started(), x.events(x.recorder.Events()))
+		})
 	case "timeline":
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		query := r.URL.Query()
 		line := trace.Timeline{Filter: trace.Filter{
 			Layer: query.Get("controller"), Namespace: query.Get("namespace"),
 			Name: query.Get("name"),
 		}}
-		_ = line.Write(w, x.recorder.Events())
+		x.serveDownload(w, "text/plain; charset=utf-8", func(out io.Writer) error {
+			return line.Write(out, x.recorder.Events())
+		})
 	default:
 		http.NotFound(w, r)
 	}
@@ -148,7 +153,7 @@ func servePage(w http.ResponseWriter) {
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'unsafe-inline'; "+
 		"style-src 'unsafe-inline'; img-src data:; connect-src 'self'; base-uri 'none'; "+
 		"form-action 'none'; frame-ancestors 'self'")
-	_, _ = w.Write(page)
+	_, _ = newLimited(w).Write(page)
 }
 
 // events adds what is still so to the events of the ring, which has forgotten it.

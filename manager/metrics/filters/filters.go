@@ -28,6 +28,9 @@ import (
 // A client gets 401 without a token or with an unknown one, 403 without the permission, and 500 if
 // the API server does not answer; the reason is in the log. A token and its user are cached for a
 // minute, a permission for 5 minutes, and a refusal for 30 seconds.
+//
+// Somebody who tries many tokens delays nobody who was let in during the last hour. While 100
+// others wait for the API server's answer, a client that wasn't gets 429, and has to try again.
 func WithAuthenticationAndAuthorization(
 	config *rest.Config, httpClient *http.Client,
 ) (server.Filter, error) {
@@ -60,6 +63,9 @@ func (f *authenticationFilter) ServeHTTP(w http.ResponseWriter, req *http.Reques
 		f.log.V(4).Info("A token is not valid", "why", err.Error())
 		http.Error(w, "Unauthorized", http.StatusUnauthorized)
 		return
+	case errors.Is(err, errBusy):
+		f.refuseForNow(w, err)
+		return
 	case err != nil:
 		f.log.Error(err, "A token could not be reviewed")
 		http.Error(w, "Authentication failed", http.StatusInternalServerError)
@@ -68,6 +74,9 @@ func (f *authenticationFilter) ServeHTTP(w http.ResponseWriter, req *http.Reques
 	decision, err := f.reviews.authorize(req.Context(), user, strings.ToLower(req.Method),
 		req.URL.Path)
 	switch {
+	case errors.Is(err, errBusy):
+		f.refuseForNow(w, err)
+		return
 	case err != nil:
 		f.log.Error(err, "A permission could not be reviewed", "user", user.Username)
 		http.Error(w, fmt.Sprintf("Authorization for user %s failed", user.Username),
@@ -82,6 +91,15 @@ func (f *authenticationFilter) ServeHTTP(w http.ResponseWriter, req *http.Reques
 	req = req.Clone(req.Context())
 	req.Header.Del("Authorization") // the handler must not see the token
 	f.handler.ServeHTTP(w, req)
+}
+
+// refuseForNow answers a client that the API server has no time for yet. Anybody can cause it, so
+// in the log it is detail.
+func (f *authenticationFilter) refuseForNow(w http.ResponseWriter, why error) {
+	f.log.V(4).Info("A request was refused for now", "why", why.Error())
+	w.Header().Set("Retry-After", "1")
+	http.Error(w, "Too many other clients wait for a review; try again in a second",
+		http.StatusTooManyRequests)
 }
 
 // bearerToken returns the request's token, or nothing.

@@ -10,9 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+func positive(n int) bool { return n > 0 }
+
 func TestARequestThatWaitsForAReviewMayGiveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newReviewCache[int]()
+		c := newReviewCache(positive)
 		release := make(chan struct{})
 		ask := func(context.Context) (int, time.Duration, error) {
 			<-release
@@ -36,12 +38,13 @@ func TestARequestThatWaitsForAReviewMayGiveUp(t *testing.T) {
 
 // net/http does not see the goroutine of a review, and so cannot catch its panic.
 func TestAPanicIsAnErrorAndIsNotKept(t *testing.T) {
-	c := newReviewCache[int]()
+	c := newReviewCache(positive)
 	_, err := c.get(t.Context(), "a", func(context.Context) (int, time.Duration, error) {
 		panic("oh")
 	})
 	require.ErrorContains(t, err, "oh")
-	require.Empty(t, c.kept.Keys())
+	require.Empty(t, c.accepted.Keys())
+	require.Empty(t, c.refused.Keys())
 	answer, err := c.get(t.Context(), "a", func(context.Context) (int, time.Duration, error) {
 		return 7, time.Second, nil
 	})
@@ -51,38 +54,41 @@ func TestAPanicIsAnErrorAndIsNotKept(t *testing.T) {
 
 func TestTheMemoryIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newReviewCache[int]()
-		for n := range 3 * maxKept {
+		c := newReviewCache(positive)
+		for n := range 6 * maxKept {
 			_, err := c.get(t.Context(), strconv.Itoa(n),
 				func(context.Context) (int, time.Duration, error) {
-					return n, time.Minute, nil
+					return n % 2, time.Minute, nil // one is accepted, and the next refused
 				})
 			require.NoError(t, err)
-			require.LessOrEqual(t, len(c.kept.Keys()), maxKept)
+			require.LessOrEqual(t, len(c.accepted.Keys()), maxKept)
+			require.LessOrEqual(t, len(c.refused.Keys()), maxKept)
 		}
 		time.Sleep(2 * time.Minute)
-		asked := false
-		_, err := c.get(t.Context(), strconv.Itoa(3*maxKept-1),
-			func(context.Context) (int, time.Duration, error) {
-				asked = true
-				return 0, time.Second, nil
-			})
-		require.NoError(t, err)
-		require.True(t, asked, "an answer is believed for as long as it said, and no longer")
+		for n := 6*maxKept - 2; n < 6*maxKept; n++ {
+			asked := false
+			_, err := c.get(t.Context(), strconv.Itoa(n),
+				func(context.Context) (int, time.Duration, error) {
+					asked = true
+					return 0, time.Second, nil
+				})
+			require.NoError(t, err)
+			require.True(t, asked, "an answer is believed for as long as it said, and no longer")
+		}
 	})
 }
 
 // Anybody can send tokens while the API server hangs, and hang up.
 func TestTheReviewsUnderWayAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newReviewCache[int]()
+		c := newReviewCache(positive)
 		_, err := c.get(t.Context(), "known", func(context.Context) (int, time.Duration, error) {
 			return 1, time.Hour, nil
 		})
 		require.NoError(t, err)
 		release := make(chan struct{})
-		asked := make(chan int, 2*maxReviews)
-		for n := range maxReviews {
+		asked := make(chan int, 2*maxGuesses)
+		for n := range maxGuesses {
 			gone, leave := context.WithCancel(t.Context())
 			go func() {
 				_, err := c.get(gone, strconv.Itoa(n),
@@ -100,6 +106,7 @@ func TestTheReviewsUnderWayAreBounded(t *testing.T) {
 		require.Len(t, asked, maxReviews)
 		_, err = c.get(t.Context(), "one more", nil)
 		require.ErrorIs(t, err, errBusy)
+		time.Sleep(time.Minute)
 		answer, err := c.get(t.Context(), "known", nil)
 		require.NoError(t, err, "what is known is still answered")
 		require.Equal(t, 1, answer)

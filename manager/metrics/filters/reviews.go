@@ -66,6 +66,10 @@ type reviews struct {
 }
 
 func newReviews(config *rest.Config, httpClient *http.Client) (*reviews, error) {
+	// The caches bound how many reviews run. A limit of requests a second would make a scrape wait
+	// for every guess before it.
+	config = rest.CopyConfig(config)
+	config.QPS, config.RateLimiter = -1, nil
 	authentication, err := authenticationclient.NewForConfigAndClient(config, httpClient)
 	if err != nil {
 		return nil, err
@@ -77,8 +81,8 @@ func newReviews(config *rest.Config, httpClient *http.Client) (*reviews, error) 
 	return &reviews{
 		tokens:     authentication.TokenReviews(),
 		accesses:   authorization.SubjectAccessReviews(),
-		identities: newReviewCache[identity](),
-		decisions:  newReviewCache[decision](),
+		identities: newReviewCache(func(i identity) bool { return i.user != nil }),
+		decisions:  newReviewCache(func(d decision) bool { return d.allowed }),
 	}, nil
 }
 

@@ -88,6 +88,9 @@ func readReview(body []byte) (Request, head, error) {
 		return Request{}, headOf(body), fmt.Errorf("the body is not an AdmissionReview: %w", err)
 	}
 	answer := head{version: answerVersion(review.TypeMeta)}
+	if review.Request != nil {
+		answer.uid = review.Request.UID
+	}
 	if review.Kind != "" && review.Kind != reviewKind ||
 		answer.version.APIVersion != review.APIVersion && review.APIVersion != "" {
 		return Request{}, answer, fmt.Errorf("the body is a %s of version %s, and not an "+
@@ -97,7 +100,6 @@ func readReview(body []byte) (Request, head, error) {
 	if review.Request == nil {
 		return Request{}, answer, errors.New("the AdmissionReview has no request")
 	}
-	answer.uid = review.Request.UID
 	return Request{AdmissionRequest: *review.Request}, answer, nil
 }
 
