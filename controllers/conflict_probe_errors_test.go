@@ -71,6 +71,26 @@ func TestWhoHasAnsweredIsNamedAsManagedFieldsNameThem(t *testing.T) {
 	require.ErrorContains(t, e, ": one and two has answered")
 }
 
+// Someone whose other terminal runs `make controllers` would look for a flag of kube-controller-manager.
+func TestAnErrorSaysHowToStopWhatHasAnswered(t *testing.T) {
+	for _, c := range []struct {
+		by         []string
+		says, cant string
+	}{
+		{[]string{"kube-controller-manager"}, "so switch Kubernetes' own off with kube-controller-manager " +
+			"--controllers=*,-replicaset-controller, and", "stop the program"},
+		{[]string{"controllers"}, "so stop the program that writes as controllers: it is not Kubernetes' own",
+			"--controllers=*"},
+		{[]string{"controllers", "mini"}, "so stop the program that writes as controllers or mini: ", "--controllers=*"},
+		{nil, "so stop the other one: `make controllers`, `make mini` or the like, or Kubernetes' own with " +
+			"kube-controller-manager --controllers=*,-replicaset-controller", "writes as"},
+	} {
+		e := &otherOwnerError{original: "replicaset-controller", by: c.by}
+		require.ErrorContains(t, e, c.says)
+		require.NotContains(t, e.Error(), c.cant)
+	}
+}
+
 func TestARuleNamesTheResourceOfTheKind(t *testing.T) {
 	p := &prober{client: fake.NewFakeClient()}
 	ignorant := &prober{
