@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,6 +70,17 @@ func TestWhoHasAnsweredIsNamedAsManagedFieldsNameThem(t *testing.T) {
 	require.ErrorContains(t, e, ": one has answered")
 	e.by = []string{"one", "two"}
 	require.ErrorContains(t, e, ": one and two has answered")
+}
+
+// A name that stands there twice looks like two controllers.
+func TestARefusalNamesTheControllerOnce(t *testing.T) {
+	inWorld(t, func(w *world) {
+		stop := w.other(time.Second, w.writesStatus, &appsv1.ReplicaSetList{})
+		defer stop()
+		err := w.starts(setProbe, ProbeOptions{}, time.Minute)
+		require.ErrorContains(w, err, "has answered")
+		require.Equal(w, 1, strings.Count(err.Error(), "controller replicaset: "), "%v", err)
+	})
 }
 
 // Someone whose other terminal runs `make controllers` would look for a flag of kube-controller-manager.
