@@ -8,12 +8,15 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/manager"
 	"github.com/loopwright/loopwright/manager/client"
@@ -46,6 +49,51 @@ type Probe struct {
 	// IsAnsweredByDeletion is for a controller that deletes the probe: that is the answer, and
 	// nothing else is.
 	IsAnsweredByDeletion bool
+}
+
+// Check probes for a program whose controllers are none of this library's, or have no manager: call it
+// before they start. It returns nil if no controller answers, or if options.Skip is set. The API
+// server is tried again until ctx ends, as long as it doesn't answer.
+//
+// Errors: another controller does the same work, or the API server refuses a request.
+func (p Probe) Check(ctx context.Context, config *rest.Config, options ProbeOptions) error {
+	if options.Skip {
+		return nil
+	}
+	config = rest.CopyConfig(config)
+	config.WarningHandler = rest.NoWarnings{} // each request about Endpoints would print one
+	config.WarningHandlerWithContext = nil
+	c, err := client.NewWithWatch(config, client.Options{})
+	if err != nil {
+		return fmt.Errorf("making the client of the probe: %w", err)
+	}
+	prober, err := newProber(c, p, options)
+	if err != nil {
+		return err
+	}
+	return (&probeSource{prober, logr.FromContextOrDiscard(ctx)}).WaitForSync(ctx)
+}
+
+// ProbeTemplate is the template of a probe that needs one, with these labels. No Pod is made of it. It
+// complies with the strictest Pod Security level, "restricted", so that a namespace that warns about
+// what doesn't, or audits it, has nothing to say.
+func ProbeTemplate(labels map[string]string) corev1.PodTemplateSpec {
+	return corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: labels},
+		Spec: corev1.PodSpec{
+			SecurityContext: &corev1.PodSecurityContext{
+				RunAsNonRoot:   new(true),
+				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+			},
+			Containers: []corev1.Container{{
+				Name: "none", Image: "none",
+				SecurityContext: &corev1.SecurityContext{
+					AllowPrivilegeEscalation: new(false),
+					Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+				},
+			}},
+		},
+	}
 }
 
 // ProbeOptions say whether, where and for how long to probe.
@@ -276,20 +324,27 @@ func newProbeSource(mgr manager.Manager, probe Probe, options ProbeOptions) (*pr
 	if err != nil {
 		return nil, fmt.Errorf("making the client of the probe: %w", err)
 	}
+	p, err := newProber(c, probe, options)
+	if err != nil {
+		return nil, err
+	}
+	return &probeSource{p, mgr.GetLogger()}, nil
+}
+
+func newProber(c client.WithWatch, probe Probe, options ProbeOptions) (*prober, error) {
 	p := &prober{
 		Probe: probe, client: c, namespace: cmp.Or(options.Namespace, "default"),
 		name: probeManager + "-" + rand.String(8),
 		wait: cmp.Or(options.Wait, 3*time.Second),
 	}
-	if p.probes, err = apiutil.GVKForObject(probe.Object, mgr.GetScheme()); err != nil {
+	var err error
+	if p.probes, err = apiutil.GVKForObject(probe.Object, c.Scheme()); err != nil {
 		return nil, fmt.Errorf("the probe of the %s: %w", probe.Original, err)
 	}
-	if p.answers, err = apiutil.GVKForObject(
-		p.answerOr(probe.Object), mgr.GetScheme(),
-	); err != nil {
+	if p.answers, err = apiutil.GVKForObject(p.answerOr(probe.Object), c.Scheme()); err != nil {
 		return nil, fmt.Errorf("the probe of the %s: %w", probe.Original, err)
 	}
-	return &probeSource{p, mgr.GetLogger()}, nil
+	return p, nil
 }
 
 // Start implements source.Source.

@@ -27,21 +27,31 @@ func (e *otherOwnerError) Error() string {
 		by = strings.Join(e.by, " and ")
 	}
 	return fmt.Sprintf("somebody else does the work of the %s already: %s has answered the "+
-		"probe %s after %s. %s", e.original, by, e.probe, e.after.Round(time.Millisecond),
-		howToSwitchOff(e.original, e.optional))
+		"probe %s after %s. Two of them would undo each other's work, so %s", e.original, by,
+		e.probe, e.after.Round(time.Millisecond), e.howToSwitchOff())
 }
 
-// howToSwitchOff tells the user how to switch the original off. The clusters of this project run an
-// original that is optional here unless told not to.
-func howToSwitchOff(original string, optional bool) string {
+// kubernetes is the field manager of Kubernetes' own controllers.
+const kubernetes = "kube-controller-manager"
+
+// howToSwitchOff tells the user how to switch off what has answered: its field managers say whether it
+// is the original. The clusters of this project run an original that is optional here unless told not
+// to.
+func (e *otherOwnerError) howToSwitchOff() string {
 	here := "leaving %[1]s out of"
-	if optional {
+	if e.optional {
 		here = "adding -%[1]s to"
 	}
-	return fmt.Sprintf("Two of them would undo each other's work, so switch the other one off: "+
-		"Kubernetes' own with kube-controller-manager --controllers=*,-%[1]s, and on an embedded "+
-		"or kind cluster of this project by "+here+
-		" ORIGINALS when the cluster is made", original)
+	own := fmt.Sprintf("with kube-controller-manager --controllers=*,-%[1]s, and on an embedded or "+
+		"kind cluster of this project by "+here+" ORIGINALS when the cluster is made", e.original)
+	switch {
+	case slices.Contains(e.by, kubernetes):
+		return "switch Kubernetes' own off " + own
+	case len(e.by) > 0:
+		return fmt.Sprintf("stop the program that writes as %s: it is not Kubernetes' own "+
+			"controller, which writes as %s", strings.Join(e.by, " or "), kubernetes)
+	}
+	return "stop the other one: `make controllers`, `make mini` or the like, or Kubernetes' own " + own
 }
 
 // rivalError says that another client has deleted the probe.

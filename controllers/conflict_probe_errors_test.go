@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,6 +70,37 @@ func TestWhoHasAnsweredIsNamedAsManagedFieldsNameThem(t *testing.T) {
 	require.ErrorContains(t, e, ": one has answered")
 	e.by = []string{"one", "two"}
 	require.ErrorContains(t, e, ": one and two has answered")
+}
+
+// A name that stands there twice looks like two controllers.
+func TestARefusalNamesTheControllerOnce(t *testing.T) {
+	inWorld(t, func(w *world) {
+		stop := w.other(time.Second, w.writesStatus, &appsv1.ReplicaSetList{})
+		defer stop()
+		err := w.starts(setProbe, ProbeOptions{}, time.Minute)
+		require.ErrorContains(w, err, "has answered")
+		require.Equal(w, 1, strings.Count(err.Error(), "controller replicaset: "), "%v", err)
+	})
+}
+
+// Someone whose other terminal runs `make controllers` would look for a flag of kube-controller-manager.
+func TestAnErrorSaysHowToStopWhatHasAnswered(t *testing.T) {
+	for _, c := range []struct {
+		by         []string
+		says, cant string
+	}{
+		{[]string{"kube-controller-manager"}, "so switch Kubernetes' own off with kube-controller-manager " +
+			"--controllers=*,-replicaset-controller, and", "stop the program"},
+		{[]string{"controllers"}, "so stop the program that writes as controllers: it is not Kubernetes' own",
+			"--controllers=*"},
+		{[]string{"controllers", "mini"}, "so stop the program that writes as controllers or mini: ", "--controllers=*"},
+		{nil, "so stop the other one: `make controllers`, `make mini` or the like, or Kubernetes' own with " +
+			"kube-controller-manager --controllers=*,-replicaset-controller", "writes as"},
+	} {
+		e := &otherOwnerError{original: "replicaset-controller", by: c.by}
+		require.ErrorContains(t, e, c.says)
+		require.NotContains(t, e.Error(), c.cant)
+	}
 }
 
 func TestARuleNamesTheResourceOfTheKind(t *testing.T) {

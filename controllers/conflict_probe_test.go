@@ -408,3 +408,16 @@ func TestAProxys404IsNoAnswerOfAnotherController(t *testing.T) {
 		require.False(w, errors.As(err, &rival), "nobody has said that the probe was deleted: %v", err)
 	})
 }
+
+// A program that has no manager would otherwise fight with a controller that it could have found.
+func TestAProgramWithoutAManagerFindsTheOtherControllerToo(t *testing.T) {
+	inWorld(t, func(w *world) {
+		require.NoError(w, setProbe.Check(w.Context(), w.connection(), ProbeOptions{}))
+		stop := w.other(time.Second, w.writesStatus, &appsv1.ReplicaSetList{})
+		defer stop()
+		require.NoError(w, setProbe.Check(w.Context(), w.connection(), ProbeOptions{Skip: true}))
+		require.ErrorContains(w, setProbe.Check(w.Context(), w.connection(), ProbeOptions{}),
+			"kube-controller-manager has answered the probe ReplicaSet default/loopwright-probe-")
+		w.nothingIsLeft(setProbe)
+	})
+}

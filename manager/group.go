@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/go-logr/logr"
@@ -152,7 +153,7 @@ func (g *group) launchLocked(ctx context.Context, m *member) {
 				panic(value) // what follows may wait, and the process is to crash
 			}
 			if err != nil {
-				err = fmt.Errorf("%s: %w", anyvalue.Name(m.runnable, ""), err)
+				err = named(m, err)
 				g.failed(err)
 				ending(err)
 			}
@@ -162,6 +163,16 @@ func (g *group) launchLocked(ctx context.Context, m *member) {
 		}()
 		err = m.start(ctx)
 	}()
+}
+
+// named says which member an error is of, unless the error does: a controller names itself, because it
+// may run without a manager.
+func named(m *member, err error) error {
+	name := anyvalue.Name(m.runnable, "")
+	if strings.HasPrefix(err.Error(), name+": ") {
+		return err
+	}
+	return fmt.Errorf("%s: %w", name, err)
 }
 
 // ended removes a member.

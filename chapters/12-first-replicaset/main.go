@@ -11,11 +11,15 @@ import (
 
 	"github.com/loopwright/loopwright/chapters/12-first-replicaset/restart"
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/internal/demo/alone"
 	"github.com/loopwright/loopwright/mini"
 	"github.com/loopwright/loopwright/trace"
 )
 
-func main() { demo.Main("Chapter 12: a first ReplicaSet", restart.Story(run)) }
+func main() {
+	demo.Main("Chapter 12: a first ReplicaSet",
+		alone.Story(restart.Story(run), "replicaset-controller"))
+}
 
 // run puts the parts together: an informer for each kind, a controller, its watches.
 func run(ctx context.Context, d *demo.Demo, cluster *mini.Cluster) error {

@@ -10,11 +10,13 @@ import (
 
 	"github.com/loopwright/loopwright/chapters/17-owner/overlap"
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/internal/demo/alone"
 	"github.com/loopwright/loopwright/mini"
 )
 
 func main() {
-	demo.Main("Chapter 17: owners", overlap.Story(findPods),
+	demo.Main("Chapter 17: owners",
+		alone.Story(overlap.Story(findPods), "replicaset-controller"),
 		demo.Predict(1,
 			"in each step, how many Pods does the controller create, delete and patch?",
 			"the first line of each of the three steps").Until(3))

@@ -12,11 +12,13 @@ import (
 
 	"github.com/loopwright/loopwright/chapters/18-ranking/scaledown"
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/internal/demo/alone"
 	"github.com/loopwright/loopwright/mini"
 )
 
 func main() {
-	demo.Main("Chapter 18: which Pods go first", scaledown.Story(reconciler),
+	demo.Main("Chapter 18: which Pods go first",
+		alone.Story(scaledown.Story(reconciler), "replicaset-controller"),
 		demo.Predict(2, "which Pods are left?", "the last two lines"))
 }
 

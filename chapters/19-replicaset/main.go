@@ -7,11 +7,13 @@ import (
 
 	"github.com/loopwright/loopwright/chapters/19-replicaset/quota"
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/internal/demo/alone"
 	"github.com/loopwright/loopwright/mini"
 )
 
 func main() {
-	demo.Main("Chapter 19: the ReplicaSet", quota.Story(prepare),
+	demo.Main("Chapter 19: the ReplicaSet",
+		alone.Story(quota.Story(prepare), "replicaset-controller"),
 		demo.Predict(1, "how many Pods are there after the first step now?", "the line above"),
 		demo.Predict(2, "what does the status of big say at the end?", "the last line above"))
 }

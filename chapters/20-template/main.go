@@ -5,11 +5,13 @@ package main
 import (
 	"github.com/loopwright/loopwright/chapters/20-template/web"
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/internal/demo/alone"
 	"github.com/loopwright/loopwright/mini"
 )
 
 func main() {
-	demo.Main("Chapter 20: a ReplicaSet for each template", web.Story(replaceAll),
+	demo.Main("Chapter 20: a ReplicaSet for each template",
+		alone.Story(web.Story(replaceAll), "replicaset-controller", "deployment-controller"),
 		demo.Predict(3,
 			"how many ReplicaSets are there at the end, and which revisions do they "+
 				"have?",

@@ -4,11 +4,13 @@ package main
 import (
 	"github.com/loopwright/loopwright/chapters/21-rolling/surge"
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/internal/demo/alone"
 	"github.com/loopwright/loopwright/mini"
 )
 
 func main() {
-	demo.Main("Chapter 21: rolling update", surge.Story(roll),
+	demo.Main("Chapter 21: rolling update",
+		alone.Story(surge.Story(roll), "replicaset-controller", "deployment-controller"),
 		demo.Predict(2, "does it take longer than the naive one?",
 			"the time above; NAIVE=1 shows that of the naive one"))
 }

@@ -7,11 +7,13 @@ import (
 
 	"github.com/loopwright/loopwright/chapters/22-scaling/rollouts"
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/internal/demo/alone"
 	"github.com/loopwright/loopwright/mini"
 )
 
 func main() {
-	demo.Main("Chapter 22: scaling in mid-rollout", rollouts.Story(deployments),
+	demo.Main("Chapter 22: scaling in mid-rollout",
+		alone.Story(rollouts.Story(deployments), "replicaset-controller", "deployment-controller"),
 		demo.Predict(4,
 			"in step 4, does the controller create a third ReplicaSet? Which revision "+
 				"is the good image afterwards?",

@@ -4,12 +4,14 @@ package main
 import (
 	"github.com/loopwright/loopwright/chapters/23-deployment/deadline"
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/internal/demo/alone"
 	"github.com/loopwright/loopwright/mini"
 )
 
 func main() {
 	story := deadline.Story(mini.NewDeploymentController)
-	demo.Main("Chapter 23: the Deployment", story, history)
+	demo.Main("Chapter 23: the Deployment",
+		alone.Story(story, "replicaset-controller", "deployment-controller"), history)
 }
 
 // history is what the reader is asked.

@@ -4,11 +4,13 @@ package main
 import (
 	"github.com/loopwright/loopwright/chapters/24-endpoints/traffic"
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/internal/demo/alone"
 	"github.com/loopwright/loopwright/mini"
 )
 
 func main() {
-	demo.Main("Chapter 24: Endpoints", traffic.Story(controller),
+	demo.Main("Chapter 24: Endpoints",
+		alone.Story(traffic.Story(controller), "endpoints-controller"),
 		demo.Predict(1,
 			"what does the program say after each step, and how many writes are there "+
 				"in step 2?",

@@ -42,8 +42,8 @@ const controllerName = "deployment-controller"
 // kind is the kind in owner references to a Deployment.
 var kind = appsv1.SchemeGroupVersion.WithKind("Deployment")
 
-// probe is a Deployment that is paused: a controller creates nothing for it, but writes its status.
-var probe = controllers.Probe{
+// Probe is a Deployment that is paused: a controller creates nothing for it, but writes its status.
+var Probe = controllers.Probe{
 	Original: controllerName,
 	Object: &appsv1.Deployment{Spec: appsv1.DeploymentSpec{
 		Paused:   true,
@@ -51,14 +51,7 @@ var probe = controllers.Probe{
 		Selector: &metav1.LabelSelector{
 			MatchLabels: map[string]string{"loopwright.dev/probe": controllerName},
 		},
-		Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{
-				Labels: map[string]string{"loopwright.dev/probe": controllerName},
-			},
-			Spec: corev1.PodSpec{
-				Containers: []corev1.Container{{Name: "none", Image: "none"}},
-			},
-		},
+		Template: controllers.ProbeTemplate(map[string]string{"loopwright.dev/probe": controllerName}),
 	}},
 	IsAnswered: func(o client.Object) bool {
 		return o.(*appsv1.Deployment).Status.ObservedGeneration > 0
@@ -97,7 +90,7 @@ func Add(mgr manager.Manager, options controllers.Options) error {
 		func(d client.Object) *metav1.LabelSelector {
 			return d.(*appsv1.Deployment).Spec.Selector
 		})
-	build, err := options.Builder(mgr, probe)
+	build, err := options.Builder(mgr, Probe)
 	if err != nil {
 		return fmt.Errorf("the Deployment controller: %w", err)
 	}

@@ -40,9 +40,9 @@ import (
 // controllerName is the name in events and labels. Kubernetes' own controller has the same.
 const controllerName = "endpoint-controller"
 
-// probe is a headless Service that selects no Pods: a controller writes empty Endpoints for it. The
+// Probe is a headless Service that selects no Pods: a controller writes empty Endpoints for it. The
 // original's name has an s more in flags than in labels.
-var probe = controllers.Probe{
+var Probe = controllers.Probe{
 	Original: "endpoints-controller",
 	Object: &corev1.Service{Spec: corev1.ServiceSpec{
 		ClusterIP: corev1.ClusterIPNone,
@@ -89,7 +89,7 @@ func (s Settings) Add(mgr manager.Manager, options controllers.Options) error {
 	r := &reconciler{
 		client: c, live: mgr.GetAPIReader(), events: mgr.GetEventRecorder(controllerName),
 	}
-	build, err := options.Builder(mgr, probe)
+	build, err := options.Builder(mgr, Probe)
 	if err != nil {
 		return fmt.Errorf("the Endpoints controller: %w", err)
 	}

@@ -39,8 +39,8 @@ import (
 // controllerName is the name in events. Kubernetes' own controller has the same.
 const controllerName = "garbage-collector-controller"
 
-// probe is an object whose owner does not exist: a garbage collector deletes it.
-var probe = controllers.Probe{
+// Probe is an object whose owner does not exist: a garbage collector deletes it.
+var Probe = controllers.Probe{
 	Original: controllerName, Optional: true,
 	Object: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		OwnerReferences: []metav1.OwnerReference{{
@@ -127,7 +127,7 @@ func (s Settings) add(
 	}
 	watching.period = cmp.Or(s.DiscoveryPeriod, watching.period)
 	gc.complete, gc.current = watching.complete, watching.current
-	build, err := options.Builder(mgr, probe)
+	build, err := options.Builder(mgr, Probe)
 	if err != nil {
 		return fmt.Errorf("the garbage collector: %w", err)
 	}

@@ -41,22 +41,15 @@ const controllerName = "replicaset-controller"
 // kind is the kind in owner references to a ReplicaSet.
 var kind = appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
 
-// probe is a ReplicaSet with no Pods: a controller creates nothing for it, but writes its status.
-var probe = controllers.Probe{
+// Probe is a ReplicaSet with no Pods: a controller creates nothing for it, but writes its status.
+var Probe = controllers.Probe{
 	Original: controllerName,
 	Object: &appsv1.ReplicaSet{Spec: appsv1.ReplicaSetSpec{
 		Replicas: new(int32(0)),
 		Selector: &metav1.LabelSelector{
 			MatchLabels: map[string]string{"loopwright.dev/probe": controllerName},
 		},
-		Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{
-				Labels: map[string]string{"loopwright.dev/probe": controllerName},
-			},
-			Spec: corev1.PodSpec{
-				Containers: []corev1.Container{{Name: "none", Image: "none"}},
-			},
-		},
+		Template: controllers.ProbeTemplate(map[string]string{"loopwright.dev/probe": controllerName}),
 	}},
 	IsAnswered: func(o client.Object) bool {
 		return o.(*appsv1.ReplicaSet).Status.ObservedGeneration > 0
@@ -99,7 +92,7 @@ func add(
 		func(set client.Object) *metav1.LabelSelector {
 			return set.(*appsv1.ReplicaSet).Spec.Selector
 		})
-	build, err := options.Builder(mgr, probe)
+	build, err := options.Builder(mgr, Probe)
 	if err != nil {
 		return fmt.Errorf("the ReplicaSet controller: %w", err)
 	}

@@ -9,10 +9,14 @@ import (
 
 	"github.com/loopwright/loopwright/chapters/12-first-replicaset/restart"
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/internal/demo/alone"
 	"github.com/loopwright/loopwright/mini"
 )
 
-func main() { demo.Main("Chapter 12, naive: act on events", restart.Story(run)) }
+func main() {
+	demo.Main("Chapter 12, naive: act on events",
+		alone.Story(restart.Story(run), "replicaset-controller"))
+}
 
 // run creates the Pods of each new ReplicaSet, and one more for each Pod that is deleted.
 func run(ctx context.Context, d *demo.Demo, cluster *mini.Cluster) error {

@@ -10,11 +10,13 @@ import (
 
 	"github.com/loopwright/loopwright/chapters/17-owner/overlap"
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/internal/demo/alone"
 	"github.com/loopwright/loopwright/mini"
 )
 
 func main() {
-	demo.Main("Chapter 17, naive: count by label", overlap.Story(findPods),
+	demo.Main("Chapter 17, naive: count by label",
+		alone.Story(overlap.Story(findPods), "replicaset-controller"),
 		demo.Predict(1,
 			"two of the three steps end well. Which one does not, and how many Pods "+
 				"does the controller create in it?",

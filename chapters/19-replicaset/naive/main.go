@@ -12,11 +12,13 @@ import (
 	"github.com/loopwright/loopwright/chapters/12-first-replicaset/restart"
 	"github.com/loopwright/loopwright/chapters/19-replicaset/quota"
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/internal/demo/alone"
 	"github.com/loopwright/loopwright/mini"
 )
 
 func main() {
-	demo.Main("Chapter 19, naive: count, and create all at once", quota.Story(prepare),
+	demo.Main("Chapter 19, naive: count, and create all at once",
+		alone.Story(quota.Story(prepare), "replicaset-controller"),
 		demo.Predict(1, "how many Pods are there after the first step?",
 			"the line above: ten were asked for"),
 		demo.Predict(2, "how many requests does the quota refuse in each of three tries?",

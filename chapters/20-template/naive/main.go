@@ -12,11 +12,13 @@ import (
 
 	"github.com/loopwright/loopwright/chapters/20-template/web"
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/internal/demo/alone"
 	"github.com/loopwright/loopwright/mini"
 )
 
 func main() {
-	demo.Main("Chapter 20, naive: one ReplicaSet", web.Story(oneReplicaSet),
+	demo.Main("Chapter 20, naive: one ReplicaSet",
+		alone.Story(web.Story(oneReplicaSet), "replicaset-controller", "deployment-controller"),
 		demo.Predict(2, "how many Pods are available while version 2 is rolled out, "+
 			"at the worst moment?",
 			"the first line above"),

@@ -8,11 +8,13 @@ import (
 
 	"github.com/loopwright/loopwright/chapters/21-rolling/surge"
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/internal/demo/alone"
 	"github.com/loopwright/loopwright/mini"
 )
 
 func main() {
-	demo.Main("Chapter 21, naive: add up the sizes", surge.Story(roll),
+	demo.Main("Chapter 21, naive: add up the sizes",
+		alone.Story(surge.Story(roll), "replicaset-controller", "deployment-controller"),
 		demo.Predict(2, "the ReplicaSets together never ask for more than 25 Pods. "+
 			"How many Pods are there at the peak?",
 			"the third line above"))

@@ -7,11 +7,13 @@ import (
 
 	"github.com/loopwright/loopwright/chapters/22-scaling/rollouts"
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/internal/demo/alone"
 	"github.com/loopwright/loopwright/mini"
 )
 
 func main() {
-	demo.Main("Chapter 22, naive: a rollout knows no scaling", rollouts.Story(deployments),
+	demo.Main("Chapter 22, naive: a rollout knows no scaling",
+		alone.Story(rollouts.Story(deployments), "replicaset-controller", "deployment-controller"),
 		demo.Predict(3,
 			"how many Pods does each ReplicaSet have after the third step, and how many "+
 				"serve?",

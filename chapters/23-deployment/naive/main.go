@@ -10,11 +10,13 @@ import (
 
 	"github.com/loopwright/loopwright/chapters/23-deployment/deadline"
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/internal/demo/alone"
 	"github.com/loopwright/loopwright/mini"
 )
 
 func main() {
-	demo.Main("Chapter 23, naive: a status without a generation", deadline.Story(deployments),
+	demo.Main("Chapter 23, naive: a status without a generation",
+		alone.Story(deadline.Story(deployments), "replicaset-controller", "deployment-controller"),
 		demo.Predict(1, "what does kubectl rollout status say in each step? "+
 			"When does the second step fail?",
 			"the first line of each step").Until(3))

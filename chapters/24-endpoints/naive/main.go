@@ -9,13 +9,15 @@ import (
 
 	"github.com/loopwright/loopwright/chapters/24-endpoints/traffic"
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/internal/demo/alone"
 	"github.com/loopwright/loopwright/mini"
 )
 
 //lint:file-ignore SA1019 Endpoints are the subject of the chapter.
 
 func main() {
-	demo.Main("Chapter 24, naive: a list of addresses", traffic.Story(controller),
+	demo.Main("Chapter 24, naive: a list of addresses",
+		alone.Story(traffic.Story(controller), "endpoints-controller"),
 		demo.Predict(1, "which of the five steps goes wrong, and how?",
 			"the five steps; only a and b are ready, until d comes").Until(5))
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/internal/demo/alone"
 	"github.com/loopwright/loopwright/mini"
 )
 
@@ -29,7 +30,7 @@ type Prepare func(ctx context.Context, d *demo.Demo, m *mini.Manager) error
 // Main runs the story on a cluster whose own garbage collector is switched off.
 func Main(title string, prepare Prepare, questions ...demo.Question) {
 	_ = os.Setenv("ORIGINALS", "-garbage-collector-controller")
-	demo.Main(title, Story(prepare), questions...)
+	demo.Main(title, alone.Story(Story(prepare), "garbage-collector-controller"), questions...)
 }
 
 // Story deletes Deployments, and says what is left.

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/internal/demo/alone"
 	"github.com/loopwright/loopwright/mini"
 	"github.com/loopwright/loopwright/trace"
 )
@@ -27,7 +28,7 @@ type Controllers func(m *mini.Manager) ([]*mini.Controller, error)
 // Main runs the story on a cluster whose own Job controller is switched off.
 func Main(title string, controllers Controllers, questions ...demo.Question) {
 	_ = os.Setenv("ORIGINALS", "-job-controller")
-	demo.Main(title, Story(controllers), questions...)
+	demo.Main(title, alone.Story(Story(controllers), "job-controller"), questions...)
 }
 
 // Story has three letters sent, and says how many were.

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/internal/demo/alone"
 	"github.com/loopwright/loopwright/mini"
 )
 
@@ -33,7 +34,8 @@ type Controller func(m *mini.Manager) (*mini.Controller, error)
 // Main runs the story on a cluster whose own DaemonSet controller is switched off.
 func Main(title string, controller Controller, questions ...demo.Question) {
 	_ = os.Setenv("ORIGINALS", "-daemonset-controller")
-	demo.Main(title, Story(controller), questions...)
+	story := demo.NeedsKwok(Story(controller)) // for the nodes edge-1 to edge-3
+	demo.Main(title, alone.Story(story, "daemonset-controller"), questions...)
 }
 
 // Story brings agents to three nodes, and says which of them serve.

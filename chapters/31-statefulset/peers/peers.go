@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/internal/demo/alone"
 	"github.com/loopwright/loopwright/mini"
 )
 
@@ -28,7 +29,7 @@ type Controller func(m *mini.Manager) (*mini.Controller, error)
 // Main runs the story on a cluster whose own StatefulSet controller is switched off.
 func Main(title string, controller Controller, questions ...demo.Question) {
 	_ = os.Setenv("ORIGINALS", "-statefulset-controller")
-	demo.Main(title, Story(controller), questions...)
+	demo.Main(title, alone.Story(Story(controller), "statefulset-controller"), questions...)
 }
 
 // Story rolls out a bad release, and takes it back.

@@ -14,11 +14,15 @@ import (
 	"os"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	ctrl "github.com/loopwright/loopwright"
 	"github.com/loopwright/loopwright/controllers/all"
 	"github.com/loopwright/loopwright/manager"
+	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/client/config"
 	"github.com/loopwright/loopwright/manager/healthz"
 	"github.com/loopwright/loopwright/manager/log"
@@ -52,6 +56,11 @@ func run(ctx context.Context, args []string, out, logs io.Writer) error {
 	cluster.WarningHandlerWithContext = warnings{
 		log.NewKubeAPIWarningLogger(log.KubeAPIWarningLoggerOptions{Deduplicate: true}),
 	}
+	if s.makesNamespace() {
+		if err := makeNamespace(ctx, cluster); err != nil {
+			return err
+		}
+	}
 	mgr, err := ctrl.NewManager(cluster, s.manager)
 	if err != nil {
 		return err
@@ -68,6 +77,25 @@ func run(ctx context.Context, args []string, out, logs io.Writer) error {
 		"cluster", cluster.Host, "lease", s.lease(), "metrics", s.manager.Metrics.BindAddress,
 		"probes", s.manager.HealthProbeBindAddress, "debug", s.manager.PprofBindAddress)
 	return mgr.Start(ctx)
+}
+
+// makeNamespace makes the namespace of the lease, unless it exists.
+func makeNamespace(ctx context.Context, cluster *rest.Config) error {
+	c, err := client.New(cluster, client.Options{})
+	if err != nil {
+		return fmt.Errorf("making a client for the namespace of the lease: %w", err)
+	}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: leaseNamespace}}
+	// Looking first spares a program that may not create namespaces the refusal.
+	err = c.Get(ctx, client.ObjectKeyFromObject(namespace), &corev1.Namespace{})
+	if apierrors.IsNotFound(err) {
+		err = c.Create(ctx, namespace)
+	}
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("making the namespace %s, which has the lease: create it yourself, or choose "+
+			"another one with --leader-election-namespace: %w", leaseNamespace, err)
+	}
+	return nil
 }
 
 // warnings passes on what the API server warns of, but for the one thing that this program can't

@@ -113,3 +113,20 @@ func TestOnlyTheWarningAboutEndpointsIsLeftOut(t *testing.T) {
 	require.Contains(t, log.String(), "v1 ComponentStatus is deprecated in v1.19+")
 	require.Contains(t, log.String(), "spec.x")
 }
+
+// On a new cluster there is no namespace loopwright-system, and without it there is no lease.
+func TestTheProgramMakesTheNamespaceOfItsLease(t *testing.T) {
+	client, namespace := clustertest.Client(t), clustertest.Namespace(t)
+	for range 2 { // the second time, the namespace exists
+		program, said := start(t, namespace, "--leader-election-namespace="+leaseNamespace,
+			"--controllers=replicaset")
+		require.EventuallyWithT(t, func(c *assert.CollectT) {
+			lease, err := client.CoordinationV1().Leases(leaseNamespace).Get(t.Context(), leaseName,
+				metav1.GetOptions{})
+			require.NoError(c, err)
+			require.NotEmpty(c, *lease.Spec.HolderIdentity)
+		}, time.Minute, 100*time.Millisecond)
+		require.NoError(t, program.Process.Signal(os.Interrupt))
+		require.NoError(t, program.Wait(), "%s", said)
+	}
+}

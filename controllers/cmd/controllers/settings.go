@@ -23,9 +23,9 @@ import (
 const (
 	// leaseName is the same in all replicas.
 	leaseName = "loopwright-controllers"
-	// leaseNamespace has the lease of a program that does not run in a Pod, beside those of
-	// Kubernetes' own controllers.
-	leaseNamespace = "kube-system"
+	// leaseNamespace has the lease of a program that does not run in a Pod. It is the namespace of the
+	// manifests in controllers/config, so that a program beside them waits until they are gone.
+	leaseNamespace = "loopwright-system"
 )
 
 // namespaceFile is where a Pod finds the name of its namespace. It is a variable for tests.
@@ -47,7 +47,8 @@ interrupted. Kubernetes' own controllers of these kinds must be switched off the
 where somebody else answers. Of several replicas, the one that holds the lease works.
 
 Unless a flag or a file says otherwise, it serves metrics at 127.0.0.1:8080, probes at 127.0.0.1:8081, profiles and
-%[2]s at 127.0.0.1:8082, and the lease is ` + leaseName + ` in the Pod's namespace or else in ` + leaseNamespace + `.
+%[2]s at 127.0.0.1:8082, and the lease is ` + leaseName + ` in the Pod's namespace or else in ` + leaseNamespace + `,
+which it makes. The manifests in controllers/config take the same lease, so only one of the two works at a time.
 
   make controllers                       brings a cluster up, and runs it there
   controllers --controllers=replicaset   runs one of them
@@ -133,9 +134,17 @@ func defaults() ctrl.Options {
 }
 
 // ownNamespace returns the namespace of the Pod in which the program runs, or else leaseNamespace.
-func ownNamespace() string {
+func ownNamespace() string { return cmp.Or(podNamespace(), leaseNamespace) }
+
+func podNamespace() string {
 	name, _ := os.ReadFile(namespaceFile) // outside a Pod, there is no such file
-	return cmp.Or(strings.TrimSpace(string(name)), leaseNamespace)
+	return strings.TrimSpace(string(name))
+}
+
+// makesNamespace reports whether the namespace of the lease may be missing: nobody has chosen it. In a
+// Pod it exists, and RBAC forbids to look.
+func (s *settings) makesNamespace() bool {
+	return podNamespace() == "" && s.manager.LeaderElectionNamespace == leaseNamespace
 }
 
 func split(list string) []string {

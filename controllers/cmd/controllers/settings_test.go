@@ -20,9 +20,10 @@ func TestWithoutFlagsAllControllersRunBehindALease(t *testing.T) {
 	s, err := parse(nil, io.Discard)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"deployment", "replicaset", "endpoints"}, s.controllers)
-	assert.Equal(t, "kube-system/loopwright-controllers", s.lease())
-	assert.Equal(t, "kube-system", s.options.Probe.Namespace)
+	assert.Equal(t, "loopwright-system/loopwright-controllers", s.lease())
+	assert.Equal(t, "loopwright-system", s.options.Probe.Namespace)
 	assert.False(t, s.options.Probe.Skip)
+	assert.True(t, s.makesNamespace(), "a new cluster has no such namespace")
 	assert.True(t, s.manager.LeaderElectionReleaseOnCancel, "another replica would have to wait")
 	assert.IsType(t, &slog.TextHandler{}, s.handler(io.Discard))
 	assert.True(t, s.manager.Recorder.On(), "the debug page has nothing to show")
@@ -43,11 +44,12 @@ func TestInAPodLeaseAndProbesAreInItsNamespace(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "loopwright/loopwright-controllers", s.lease())
 	assert.Equal(t, "loopwright", s.options.Probe.Namespace)
+	assert.False(t, s.makesNamespace(), "the Role does not allow it")
 
 	require.NoError(t, os.WriteFile(namespaceFile, []byte("\n"), 0o600))
 	s, err = parse(nil, io.Discard)
 	require.NoError(t, err)
-	assert.Equal(t, "kube-system/loopwright-controllers", s.lease(), "an empty name is none")
+	assert.Equal(t, "loopwright-system/loopwright-controllers", s.lease(), "an empty name is none")
 }
 
 func TestWhoeverRunsOneReplicaNeedsNoLease(t *testing.T) {
@@ -124,4 +126,11 @@ func TestHelpSaysWhatTheFlagsAre(t *testing.T) {
 		assert.Contains(t, out.String(), want)
 	}
 	assert.NotContains(t, out.String(), "%!", "a verb without a value")
+}
+
+// With two leases, the manifests' controllers and those of `make controllers` would both work.
+func TestTheManifestsTakeTheSameLease(t *testing.T) {
+	manifest, err := os.ReadFile("../../config/namespace.yaml")
+	require.NoError(t, err)
+	assert.Contains(t, string(manifest), "name: "+leaseNamespace+"\n")
 }

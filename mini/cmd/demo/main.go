@@ -17,12 +17,16 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
+	"github.com/loopwright/loopwright/cluster"
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/internal/demo/alone"
 	"github.com/loopwright/loopwright/mini"
 	"github.com/loopwright/loopwright/mini/cmd/internal/held"
 )
 
-func main() { demo.Main("Mini's controllers: a Deployment", story) }
+func main() {
+	demo.Main("Mini's controllers: a Deployment", alone.Story(story, cluster.SampleControllers...))
+}
 
 func story(ctx context.Context, d *demo.Demo) error {
 	if d.Steps == nil {

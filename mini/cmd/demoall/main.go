@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,13 +19,15 @@ import (
 
 	"github.com/loopwright/loopwright/cluster"
 	"github.com/loopwright/loopwright/internal/demo"
+	"github.com/loopwright/loopwright/internal/demo/alone"
 	"github.com/loopwright/loopwright/mini"
 	"github.com/loopwright/loopwright/mini/cmd/internal/all"
 )
 
 func main() {
 	_ = os.Setenv("ORIGINALS", cluster.Bare)
-	demo.Main("Mini's controllers: all of them", story)
+	rebuilt := slices.Concat(cluster.SampleControllers, cluster.OptionalControllers)
+	demo.Main("Mini's controllers: all of them", alone.Story(story, rebuilt...))
 }
 
 // patience bounds each wait. A CronJob may need a minute.

@@ -10,11 +10,14 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/loopwright/loopwright/cluster"
+	"github.com/loopwright/loopwright/controllers"
+	"github.com/loopwright/loopwright/internal/demo/alone"
 	"github.com/loopwright/loopwright/mini"
 	"github.com/loopwright/loopwright/mini/cmd/internal/all"
 	"github.com/loopwright/loopwright/mini/cmd/internal/held"
@@ -60,17 +63,24 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	controllers, names, err := all.Controllers(m, options.Originals)
+	parts, names, err := all.Controllers(m, options.Originals)
 	if err != nil {
 		return err
 	}
-	for _, c := range controllers {
+	for _, c := range parts {
 		c.Workers, c.Reconciler = 5, held.Reconciler(steps, c.Reconciler)
-		m.AddController(c)
 	}
-	m.AddController(mini.RunnableFunc(func(context.Context) error {
+	m.AddController(mini.RunnableFunc(func(ctx context.Context) error {
+		// It leads now, so another process of this program, which would answer, waits.
+		if err := alone.Check(ctx, config, controllers.ProbeOptions{}, all.Originals(names)...); err != nil {
+			return err
+		}
 		fmt.Printf("mini's controllers run: %s; Ctrl-C ends them\n", strings.Join(names, ", "))
-		return nil
+		running, ctx := errgroup.WithContext(ctx)
+		for _, c := range parts {
+			running.Go(func() error { return c.Run(ctx) })
+		}
+		return running.Wait()
 	}))
 	fmt.Println("waiting for the lease default/mini, in case another process has it")
 	return m.Run(ctx)

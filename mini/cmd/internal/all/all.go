@@ -73,3 +73,12 @@ func Controllers(m *mini.Manager, originals []string) (all []*mini.Controller, n
 	}
 	return all, names, nil
 }
+
+// Originals returns the names of the originals, by which kube-controller-manager and the probes know them,
+// of controllers with these names.
+func Originals(names []string) (originals []string) {
+	for _, name := range names {
+		originals = append(originals, name+"-controller")
+	}
+	return originals
+}
