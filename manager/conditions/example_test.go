@@ -13,7 +13,10 @@ import (
 
 // A controller has looked at two things, and writes what it has seen, with a summary.
 func ExampleWrite() {
-	ctx, service := context.Background(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
+	ctx, service := context.Background(), &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
+	}
 	c := fake.NewClientBuilder().Build()
 	if err := c.Create(ctx, service); err != nil {
 		panic(err)

@@ -20,6 +20,7 @@ func ExampleCreateOrUpdate() {
 	serve := func() (*corev1.Service, error) {
 		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
 		result, err := controllerutil.CreateOrUpdate(ctx, c, service, func() error {
+			service.Spec.ClusterIP = corev1.ClusterIPNone
 			service.Spec.Selector = map[string]string{"app": "web"}
 			return controllerutil.SetControllerReference(owner, service, c.Scheme())
 		})
