@@ -169,7 +169,7 @@ func (g *group) launchLocked(ctx context.Context, m *member) {
 // may run without a manager.
 func named(m *member, err error) error {
 	name := anyvalue.Name(m.runnable, "")
-	if strings.HasPrefix(err.Error(), name+": ") {
+	if strings.HasPrefix(fmt.Sprint(err), name+": ") { // fmt survives a text that panics
 		return err
 	}
 	return fmt.Errorf("%s: %w", name, err)

@@ -183,3 +183,18 @@ func (d *deserter) WaitUntilReady(context.Context) error {
 	}
 	return nil
 }
+
+// speechless is an error whose text can't be made, as that of a nil pointer of some libraries.
+type speechless struct{}
+
+func (speechless) Error() string { panic("no words") }
+
+// The manager names what has failed. If it took the process down instead, nobody would know what.
+func TestAnErrorWhoseTextPanicsEndsTheManagerInOrder(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		m := w.manager(Options{})
+		require.NoError(t, m.Add(RunnableFunc(func(context.Context) error { return speechless{} })))
+		err := m.Start(t.Context())
+		require.ErrorIs(t, err, speechless{})
+	})
+}

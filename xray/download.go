@@ -21,7 +21,6 @@ const (
 func (x *XRay) serveDownload(w http.ResponseWriter, format string, write func(io.Writer) error) {
 	if !x.enterDownload() {
 		w.Header().Set("Retry-After", strconv.Itoa(int(writeLimit.Seconds())))
-		w.Header().Del("Content-Disposition")
 		http.Error(w, fmt.Sprintf("%d downloads are under way already; try again when one of them "+
 			"has ended", maxDownloads), http.StatusServiceUnavailable)
 		return

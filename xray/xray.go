@@ -129,8 +129,8 @@ func (x *XRay) serve(w http.ResponseWriter, r *http.Request) {
 		x.serveEvents(w, r)
 	case "recording":
 		name := fmt.Sprintf("%s-%s.jsonl", x.program, time.Now().UTC().Format("20060102-150405"))
-		w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", name))
 		x.serveDownload(w, "application/jsonl", func(out io.Writer) error {
+			w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", name))
 			return trace.WriteJSON(out, x.recorder.Started(), x.events(x.recorder.Events()))
 		})
 	case "timeline":

@@ -246,7 +246,12 @@ func (gc *collector) letGo(
 			"finalizer", finalizer, "unknown", err.Error())
 		return again, nil
 	}
-	if err := gc.current(ctx, owner.kind); err != nil {
+	switch err := gc.current(ctx, owner.kind); {
+	case errors.Is(err, errAhead):
+		log.FromContext(ctx).Info("An owner keeps its finalizer until the informers have listed again",
+			"finalizer", finalizer, "why", err.Error())
+		return again, nil
+	case err != nil:
 		return reconcile.Result{}, fmt.Errorf("%s keeps its finalizer %s: %w", owner, finalizer, err)
 	}
 	// What complete and current say is true of the graph as it is now.

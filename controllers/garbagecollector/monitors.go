@@ -282,9 +282,12 @@ func (m *monitors) complete() error {
 	return err
 }
 
-// current is nil if no monitor is ahead of the API server. One that is shows a history that was
-// undone: the API server was restored from a backup, and the informer hasn't noticed. A dependent
-// that lost its owner in that history may have it back.
+// errAhead says that a monitor is ahead of the API server.
+var errAhead = errors.New("the API server may have been restored from a backup")
+
+// current is nil if no monitor is ahead of the API server, and errAhead if one is. It shows a history
+// that was undone, because its informer hasn't noticed that the API server was restored from a
+// backup. A dependent that lost its owner in that history may have it back.
 //
 // An etcd counts its versions for all kinds at once, so it's enough to ask for one kind. A kind that
 // is ahead of that may have an etcd of its own, and is asked for, too.
@@ -306,9 +309,8 @@ func (m *monitors) current(ctx context.Context, of schema.GroupVersionKind) erro
 			return err
 		}
 		if isNewer(version, now) {
-			return fmt.Errorf("the API server is at version %s, but has shown version %s of %s: "+
-				"it may have been restored from a backup, and isn't believed until the "+
-				"informer has listed again", now, version, kind)
+			return fmt.Errorf("%w: it's at version %s, and has shown us version %s of %s",
+				errAhead, now, version, kind)
 		}
 	}
 	return nil

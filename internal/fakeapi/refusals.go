@@ -113,13 +113,13 @@ func validateRole(obj, _ runtime.Object) field.ErrorList {
 // validateBinding: a binding can't be turned into one for another role, because whoever may change
 // bindings could give more than they have.
 func validateBinding(obj, old runtime.Object) field.ErrorList {
-	ref, _ := roleOf(obj)
+	ref, kinds := roleOf(obj)
 	at := field.NewPath("roleRef")
 	var errs field.ErrorList
 	if ref.APIGroup != rbacv1.GroupName {
 		errs = append(errs, field.NotSupported(at.Child("apiGroup"), ref.APIGroup, []string{rbacv1.GroupName}))
 	}
-	if _, kinds := roleOf(obj); !slices.Contains(kinds, ref.Kind) {
+	if !slices.Contains(kinds, ref.Kind) {
 		errs = append(errs, field.NotSupported(at.Child("kind"), ref.Kind, kinds))
 	}
 	if ref.Name == "" {

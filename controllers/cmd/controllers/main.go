@@ -87,8 +87,8 @@ func makeNamespace(ctx context.Context, cluster *rest.Config) error {
 	}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: leaseNamespace}}
 	// Looking first spares a program that may not create namespaces the refusal.
-	err = c.Get(ctx, client.ObjectKeyFromObject(namespace), &corev1.Namespace{})
-	if apierrors.IsNotFound(err) {
+	key := client.ObjectKeyFromObject(namespace)
+	if err = c.Get(ctx, key, &corev1.Namespace{}); client.IsAbsent(err, key) {
 		err = c.Create(ctx, namespace)
 	}
 	if err != nil && !apierrors.IsAlreadyExists(err) {

@@ -144,7 +144,8 @@ func podNamespace() string {
 // makesNamespace reports whether the namespace of the lease may be missing: nobody has chosen it. In a
 // Pod it exists, and RBAC forbids to look.
 func (s *settings) makesNamespace() bool {
-	return podNamespace() == "" && s.manager.LeaderElectionNamespace == leaseNamespace
+	return s.manager.LeaderElection && podNamespace() == "" &&
+		s.manager.LeaderElectionNamespace == leaseNamespace
 }
 
 func split(list string) []string {
