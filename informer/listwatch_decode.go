@@ -62,13 +62,13 @@ func (l *ListWatch[T]) decodeList(
 // lists of built-in kinds begin with their kind, those of custom resources with
 // the items.
 func (d *listDecoder[T]) json(body io.Reader) error {
-	in := json.NewDecoder(body)
+	in := newJSONStream(body)
 	var about metav1.TypeMeta
 	hasItems := false
 	if err := expect(in, '{'); err != nil {
 		return err
 	}
-	for in.More() {
+	for in.another() {
 		name, err := in.Token()
 		if err != nil {
 			return err
@@ -111,7 +111,7 @@ func (d *listDecoder[T]) json(body io.Reader) error {
 }
 
 // jsonItems reads an array, or null.
-func (d *listDecoder[T]) jsonItems(in *json.Decoder) error {
+func (d *listDecoder[T]) jsonItems(in *jsonStream) error {
 	switch begin, err := in.Token(); {
 	case err != nil || begin == nil:
 		return err
@@ -119,7 +119,7 @@ func (d *listDecoder[T]) jsonItems(in *json.Decoder) error {
 		return fmt.Errorf("this is not a JSON list: %v where an array was expected", begin)
 	}
 	var text json.RawMessage // reused: decoded objects share nothing with it
-	for in.More() {
+	for in.another() {
 		if err := in.Decode(&text); err != nil {
 			return err
 		}
@@ -135,7 +135,34 @@ func (d *listDecoder[T]) jsonItems(in *json.Decoder) error {
 	return expect(in, ']')
 }
 
-func expect(in *json.Decoder, want json.Delim) error {
+// jsonStream is a decoder that stops at a value with more than mostObject bytes. It reads ahead, so
+// a value may have as many bytes more as it has read ahead.
+type jsonStream struct {
+	*json.Decoder
+	body io.LimitedReader
+}
+
+func newJSONStream(body io.Reader) *jsonStream {
+	s := &jsonStream{body: io.LimitedReader{R: body, N: mostObject}}
+	s.Decoder = json.NewDecoder(s)
+	return s
+}
+
+// Read implements io.Reader for the decoder.
+func (s *jsonStream) Read(into []byte) (int, error) {
+	if s.body.N <= 0 {
+		return 0, fmt.Errorf("an object of more than %d bytes is too large", mostObject)
+	}
+	return s.body.Read(into)
+}
+
+// another reports whether a value follows, which may have mostObject bytes.
+func (s *jsonStream) another() bool {
+	s.body.N = mostObject
+	return s.More()
+}
+
+func expect(in *jsonStream, want json.Delim) error {
 	token, err := in.Token()
 	if err == nil && token != want {
 		err = fmt.Errorf("this is not a JSON list: %v where %v was expected", token, want)
@@ -185,8 +212,11 @@ func (l *ListWatch[T]) newEventDecoder(
 	}
 	e := &eventDecoder[T]{objectType: l.objectType, isJSON: base == jsonType, general: general}
 	if e.isJSON {
-		in := json.NewDecoder(body)
-		e.next = func(event *metav1.WatchEvent) error { return in.Decode(event) }
+		in := newJSONStream(body)
+		e.next = func(event *metav1.WatchEvent) error {
+			in.body.N = mostObject
+			return in.Decode(event)
+		}
 		return e, nil
 	}
 	in := streaming.NewDecoder(framer.NewFrameReader(body), envelope)

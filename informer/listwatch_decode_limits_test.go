@@ -302,3 +302,47 @@ func TestAListInProtobufIsWholeOrRefused(t *testing.T) {
 		require.Len(t, list.Items, c.items, c.name)
 	}
 }
+
+// endless is a server's text that goes on for a gigabyte in one value.
+type endless struct{ read int64 }
+
+func (e *endless) Read(into []byte) (int, error) {
+	if e.read > 1<<30 {
+		return 0, io.EOF
+	}
+	for i := range into {
+		into[i] = 'x'
+	}
+	e.read += int64(len(into))
+	return len(into), nil
+}
+
+// The same in JSON: a value that doesn't end is given up, and not read into memory.
+func TestAValueInJSONHasALimit(t *testing.T) {
+	const item = `{"metadata":{"name":"a"}}`
+	for _, begin := range []string{
+		`{"kind":"PodList","apiVersion":"v1","items":[` + item + `,{"metadata":{"name":"`,
+		`{"kind":"PodList","apiVersion":"v1","metadata":{"continue":"`,
+		`{"kind":"`,
+		`{"new field":"`,
+		`{"`,
+	} {
+		rest := &endless{}
+		_, err := reads[*corev1.Pod](t, answers{jsonType, io.MultiReader(strings.NewReader(begin), rest)},
+			podResource).List(t.Context(), metav1.ListOptions{})
+		require.ErrorContains(t, err, "too large", begin)
+		require.Less(t, rest.read, int64(3*mostObject), begin)
+	}
+	rest := &endless{}
+	body := io.MultiReader(strings.NewReader(
+		`{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"}}}`+
+			`{"type":"ADDED","object":{"kind":"`), rest)
+	watching, err := reads[*corev1.Pod](t, answers{jsonType, body}, podResource).
+		Watch(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	_, err = watching.Next()
+	require.NoError(t, err)
+	_, err = watching.Next()
+	require.ErrorContains(t, err, "too large")
+	require.Less(t, rest.read, int64(3*mostObject))
+}

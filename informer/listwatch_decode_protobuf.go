@@ -156,7 +156,7 @@ func (s *protobufStream) fields(size int64, field func(number int, size int64) e
 	return nil
 }
 
-// mostObject bounds the memory for one object, in bytes, of a list.
+// mostObject bounds the memory for one object, in bytes, of a list or an event.
 // It is where apimachinery's decoder of watches stops; etcd takes 1.5 MB by
 // default. A list as a whole has no limit.
 const mostObject = 16 << 20

@@ -51,7 +51,7 @@ func (c *Config) ApplyTo(options *manager.Options) {
 
 func (m *Manager) applyTo(o *manager.Options) {
 	apply(&o.Strict, m.Strict)
-	if m.Namespaces != nil {
+	if len(m.Namespaces) > 0 {
 		namespaces := map[string]cache.Config{}
 		for _, name := range m.Namespaces {
 			namespaces[name] = o.Cache.DefaultNamespaces[name] // keep the program's settings for it

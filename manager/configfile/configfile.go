@@ -134,6 +134,9 @@ func (c *Config) clone() Config {
 	next := *c
 	next.Controllers = map[string]*Controller{}
 	for name, controller := range c.Controllers {
+		if controller == nil {
+			continue // not set
+		}
 		copied := *controller
 		next.Controllers[name] = &copied
 	}

@@ -148,6 +148,9 @@ func list(to *[]string, check func(string) error) field {
 		} else if n.Kind != yaml.SequenceNode {
 			d.wrong(n, path, "want a list, have %s", shown(n))
 			return
+		} else if len(items) == 0 { // it would be the same as no list
+			d.wrong(n, path, "it is empty; leave the key out")
+			return
 		}
 		var values []string
 		for i, item := range items {

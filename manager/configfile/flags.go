@@ -31,7 +31,8 @@ var shortcuts = []struct {
 		"how long a stop may take", false},
 }
 
-// Flags are flags that override a file. Their order on the command line does not matter.
+// Flags are flags that override a file, whether they come before --config or after it. Of two flags
+// for one setting, the later one counts.
 type Flags struct {
 	file string
 	sets []setting
@@ -45,7 +46,8 @@ type setting struct{ flag, path, value string }
 //	--set controllers.website.workers=4
 //
 // and a few for common settings, such as --metrics-bind-address. It does not redefine a flag that
-// the program has defined already.
+// the program has defined already. A controller with a dot in its name needs the file, because a dot
+// ends a name in PATH.
 func BindFlags(fs *flag.FlagSet) *Flags {
 	f := &Flags{}
 	add := func(name string, bind func()) {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loopwright/loopwright/manager"
+	"github.com/loopwright/loopwright/manager/cache"
 )
 
 // A file that's being written, or isn't what it should be, is an error, and the program goes on
@@ -32,9 +33,10 @@ func TestAFileThatIsDamagedIsAnErrorAndChangesNothing(t *testing.T) {
 		"an alias of itself":         header + "manager: &m\n  leaderElection: *m\n",
 		"a merge of another mapping": header +
 			"manager: &m {strict: true}\ncontrollerDefaults: {<<: *m}\n",
-		"a setting twice":             header + "manager:\n  strict: true\n  strict: false\n",
-		"a controller twice":          header + "controllers: {a: {workers: 1}, a: {workers: 2}}\n",
-		"a controller without a name": header + "controllers: {[a]: {workers: 1}}\n",
+		"a setting twice":                           header + "manager:\n  strict: true\n  strict: false\n",
+		"a controller twice":                        header + "controllers: {a: {workers: 1}, a: {workers: 2}}\n",
+		"a controller without a name":               header + "controllers: {[a]: {workers: 1}}\n",
+		"an empty list, which is no way to say all": header + "manager: {namespaces: []}\n",
 		"a mapping where text belongs": header +
 			"manager: {leaderElection: {id: {name: website}}}\n",
 	} {
@@ -107,4 +109,21 @@ func TestFlagsThatContradictTheFileLeaveTheOptionsOfTheManagerAlone(t *testing.T
 	require.Equal(t, before, options)
 	require.Equal(t, 7*time.Second, *options.RenewDeadline)
 	require.False(t, options.LeaderElection)
+}
+
+// A program fills in the Config by itself, and leaves fields nil or empty. That's not set, and no
+// reason to panic or to watch all namespaces.
+func TestAFieldThatIsNilOrEmptyIsNotSet(t *testing.T) {
+	c := Config{Manager: Manager{Namespaces: []string{}},
+		Controllers: map[string]*Controller{"website": nil, "bank": {}}}
+	options := manager.Options{Cache: cache.Options{
+		DefaultNamespaces: map[string]cache.Config{"shop": {}}}}
+	c.ApplyTo(&options)
+	require.Contains(t, options.Cache.DefaultNamespaces, "shop")
+	require.NoError(t, Parse("config.yaml", []byte(everything), &c))
+	require.Equal(t, 4, *c.Controllers["website"].Workers)
+
+	nothing := Config{Controllers: map[string]*Controller{"website": nil}}
+	require.NoError(t, Parse("config.yaml", []byte(header), &nothing))
+	require.Equal(t, Controller{}, nothing.Controller("website"))
 }

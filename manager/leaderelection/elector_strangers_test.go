@@ -1,11 +1,13 @@
 package leaderelection
 
 import (
+	"bytes"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -82,6 +84,61 @@ func TestAProxyThatSaysYesToEveryWriteMakesNoSecondLeader(t *testing.T) {
 			})
 		})
 	}
+}
+
+type kept struct {
+	header http.Header
+	body   []byte
+}
+
+// cache answers a write with what the server said to the last one, once it's cut off.
+type cache struct {
+	http.RoundTripper
+	cut  *atomic.Bool
+	last *kept // the answer to the last write; the elector sends one request at a time
+}
+
+func (c cache) RoundTrip(request *http.Request) (*http.Response, error) {
+	if c.cut.Load() && request.Method == http.MethodPut {
+		return &http.Response{
+			StatusCode: http.StatusOK, Status: "OK", Request: request, Header: c.last.header,
+			Body: io.NopCloser(bytes.NewReader(c.last.body)), ProtoMajor: 1, ProtoMinor: 1,
+		}, nil
+	}
+	answer, err := c.RoundTripper.RoundTrip(request)
+	if err == nil && request.Method == http.MethodPut {
+		c.last.header = answer.Header.Clone()
+		c.last.body, err = io.ReadAll(answer.Body)
+		answer.Body = io.NopCloser(bytes.NewReader(c.last.body))
+	}
+	return answer, err
+}
+
+// A proxy in front of the leader answers each renewal as the server answered the last one. It has
+// the leader's name in it, and still nobody else has seen a renewal.
+func TestAnAnswerThatIsRepeatedIsNoRenewal(t *testing.T) {
+	inBubble(t, func(s *stand) {
+		var cut atomic.Bool
+		a := s.join("a", func(c *LeaderElectionConfig) {
+			config := s.server.Config()
+			config.UserAgent = "a"
+			config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+				return cache{next, &cut, &kept{}}
+			})
+			lock := s.lock("a")
+			lock.Client = kubernetes.NewForConfigOrDie(config).CoordinationV1()
+			c.Lock = lock
+		})
+		work := <-a.started
+		b := s.join("b")
+		time.Sleep(time.Minute)
+		require.NoError(t, work.Err())
+		cut.Store(true)
+		<-b.started
+		require.Error(t, work.Err(), "two replicas work")
+		require.ErrorIs(t, <-a.ended, ErrLost)
+		s.end(b)
+	})
 }
 
 // The answers of a proxy are no reason to restart the leader: the lock is still its own.

@@ -32,6 +32,12 @@ func (r *root) set(sink logr.LogSink) {
 	if sink == nil {
 		sink = NullLogSink{}
 	}
+	if own, is := sink.(*delegate); is && own.root == r { // each line would call itself
+		fmt.Fprint(r.tell, "loopwright: log.SetLogger was called with log.Log, or with a logger "+
+			"that was made from it. It has nowhere to write. Call SetLogger with one that has, "+
+			"such as zap.New().\n")
+		return
+	}
 	r.sink.CompareAndSwap(nil, &sink)
 }
 

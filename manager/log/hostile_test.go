@@ -1,15 +1,20 @@
 package log
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"runtime/debug"
+	"strings"
 	"testing"
 
+	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // rude panics when it's asked for its text, as a nil pointer may.
@@ -66,5 +71,68 @@ func TestWhateverIsInALineTheProgramGoesOn(t *testing.T) {
 				through.WithValues(v...).Info(name)
 			}, name)
 		}
+	}
+}
+
+// later is a value that slog asks for when it writes the line.
+type later struct{ value any }
+
+func (l later) LogValue() slog.Value { return slog.AnyValue(l.value) }
+
+// shows is the same for logr.
+type shows struct{ value any }
+
+func (s shows) MarshalLog() any { return s.value }
+
+// An object may be a Secret, and logs are read by people who may not read Secrets.
+func TestNoObjectIsInALineInFullWhereverItStands(t *testing.T) {
+	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec: corev1.PodSpec{NodeName: "hush"}}
+	for name, value := range map[string]any{
+		"a pointer":            &pod,
+		"an item of a list":    pod,
+		"in a group":           slog.GroupValue(slog.Int("n", 1), slog.Any("pod", &pod)),
+		"in a group's group":   slog.GroupValue(slog.Group("deep", "pod", &pod)),
+		"a value of a valuer":  later{&pod},
+		"a group of a valuer":  later{slog.GroupValue(slog.Any("pod", &pod))},
+		"a valuer in a group":  slog.GroupValue(slog.Any("later", later{&pod})),
+		"what a Marshaler has": shows{&pod},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			through := FromSlog(slog.NewTextHandler(&out, nil))
+			through.Info("m", "v", value)
+			through.WithValues("v", value).Info("m")
+			Slog(through).Info("m", "v", value)
+			Slog(through).WithGroup("g").With("v", value).Info("m")
+			require.Equal(t, 4, strings.Count(out.String(), "name=web"), out.String())
+			require.NotContains(t, out.String(), "hush")
+		})
+	}
+}
+
+// A program means well, and sets the logger that it has. Each line would go round in circles until
+// the stack is full, which ends the program.
+func TestALoggerThatIsMadeFromLogIsRefused(t *testing.T) {
+	defer debug.SetMaxStack(debug.SetMaxStack(1 << 22)) // so a failure doesn't take a gigabyte
+	for name, made := range map[string]func(logr.Logger) logr.Logger{
+		"itself":      func(l logr.Logger) logr.Logger { return l },
+		"with a name": func(l logr.Logger) logr.Logger { return l.WithName("mine").V(1) },
+		"through slog": func(l logr.Logger) logr.Logger {
+			return logr.FromSlogHandler(Slog(l).Handler())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, early := fresh()
+			var told strings.Builder
+			r.tell = &told
+			r.set(made(early).GetSink())
+			early.WithName("a").Info("lost")
+			require.Contains(t, told.String(), "log.SetLogger was called with log.Log")
+			actual, written := lines(t)
+			r.set(actual.GetSink())
+			early.Info("kept")
+			require.Len(t, *written, 1, "the next call counts")
+		})
 	}
 }

@@ -10,6 +10,7 @@ package log
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"github.com/go-logr/logr"
@@ -32,7 +33,8 @@ var RuntimeLog = Log.WithName("loopwright")
 var program = newRoot()
 
 // SetLogger sets the logger that Log and all loggers made from it write to. Only the first call
-// counts: half of a program's loggers may use its sink already.
+// counts: half of a program's loggers may use its sink already. Log itself, and a logger made from
+// it, has nowhere to write: such a call doesn't count, and says so on standard error.
 func SetLogger(l logr.Logger) { program.set(l.GetSink()) }
 
 // FromContext returns the logger in the context, or Log if it has none, with the given values.
@@ -83,7 +85,8 @@ const rememberedWarnings = 1000
 
 // KubeAPIWarningLoggerOptions are the options of NewKubeAPIWarningLogger.
 type KubeAPIWarningLoggerOptions struct {
-	// Deduplicate logs a message only once. A message may appear again after 1000 others.
+	// Deduplicate logs a message only once, until 1000 different ones were logged. Then it forgets
+	// them all, and each may appear once more.
 	Deduplicate bool
 }
 
@@ -130,7 +133,8 @@ func (l *KubeAPIWarningLogger) first(message string) bool {
 // FromSlog makes a logger that writes to slog's handler.
 //
 // logr's V(0) is slog's Info, V(4) is Debug, and each V in between is one level less. A Kubernetes
-// object is logged as a reference to it: apiVersion, kind, namespace and name.
+// object is logged as a reference to it: apiVersion, kind, namespace and name. An object that is a
+// part of something else, such as a list, is logged in full; one in a slog group isn't.
 //
 //	log.SetLogger(log.FromSlog(slog.NewJSONHandler(os.Stderr, nil)))
 func FromSlog(handler slog.Handler) logr.Logger {
@@ -177,15 +181,33 @@ func (h *references) WithGroup(name string) slog.Handler {
 	return &references{h.Handler.WithGroup(name)}
 }
 
-// replaced returns the attribute with a reference in place of an object, and whether there was one.
+// replaced returns the attribute with a reference in place of each object, and whether it differs.
 func replaced(a slog.Attr) (slog.Attr, bool) {
-	if a.Value.Kind() != slog.KindAny {
-		return a, false
+	switch a.Value.Kind() {
+	case slog.KindLogValuer:
+		a.Value = a.Value.Resolve()
+		a, _ = replaced(a)
+		return a, true
+	case slog.KindGroup:
+		members, any := slices.Clone(a.Value.Group()), false
+		for i, member := range members {
+			var differs bool
+			members[i], differs = replaced(member)
+			any = any || differs
+		}
+		return slog.Attr{Key: a.Key, Value: slog.GroupValue(members...)}, any
+	case slog.KindAny:
+		return replacedValue(a)
 	}
+	return a, false
+}
+
+func replacedValue(a slog.Attr) (slog.Attr, bool) {
 	fields, ok := reference.Of(a.Value.Any())
 	if !ok {
 		if m, ok := a.Value.Any().(logr.Marshaler); ok { // slog does not call logr's interface
-			return slog.Any(a.Key, m.MarshalLog()), true
+			a, _ = replaced(slog.Any(a.Key, m.MarshalLog()))
+			return a, true
 		}
 		return a, false
 	}

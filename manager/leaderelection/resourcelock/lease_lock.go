@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -119,11 +120,18 @@ func (l *LeaseLock) keep(lease *coordinationv1.Lease) error {
 }
 
 // keepWritten is keep for the answer to a write. Who believes to hold the lock because of an answer
-// that doesn't say so works next to the one who does.
+// that doesn't say so works next to the one who does. A cache may repeat the answer to an earlier
+// renewal: that one has the right holder, and another time.
 func (l *LeaseLock) keepWritten(lease *coordinationv1.Lease, written LeaderElectionRecord) error {
 	if holder := valueOf(lease.Spec.HolderIdentity); holder != written.HolderIdentity {
 		return fmt.Errorf("the Lease %s has the holder %q in the answer to a write of %q",
 			l.Describe(), holder, written.HolderIdentity)
+	}
+	renewed := valueOf(lease.Spec.RenewTime).Truncate(time.Microsecond)
+	if !renewed.Equal(written.RenewTime.Truncate(time.Microsecond)) {
+		return fmt.Errorf("the Lease %s was renewed at %s in the answer to a write of %s: "+
+			"something other than the API server may have sent it",
+			l.Describe(), renewed, written.RenewTime)
 	}
 	return l.keep(lease)
 }

@@ -41,7 +41,8 @@ type Options struct {
 	NewEncoder NewEncoderFunc
 	// DestWriter is where lines are written; the default is os.Stderr.
 	DestWriter io.Writer
-	// Level is the lowest level that is written. logr's V(3) is zapcore.Level(-3).
+	// Level is the lowest level that is written. logr's V(3) is zapcore.Level(-3). From
+	// zapcore.Level(-2) down, every line is written, however many have the same text.
 	Level zapcore.LevelEnabler
 	// StacktraceLevel is the lowest level that has a stack trace.
 	StacktraceLevel zapcore.LevelEnabler
@@ -183,7 +184,8 @@ func configured(config zapcore.EncoderConfig, opts []EncoderConfigOption) zapcor
 }
 
 // KubeAwareEncoder writes Kubernetes objects as references: apiVersion, kind, namespace and name. A
-// whole Pod is 10 kB of text, and may contain secrets.
+// whole Pod is 10 kB of text, and may contain secrets. An object that is a part of something else,
+// such as a list, is written in full.
 type KubeAwareEncoder struct {
 	// Encoder writes everything else.
 	zapcore.Encoder

@@ -51,6 +51,8 @@ func TestAnObjectIsShownAsAReference(t *testing.T) {
 			`{"apiVersion":"v1","kind":"Pod","namespace":"shop","name":"web"}`},
 		"one that does not know its kind": {&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}},
 			`{"name":"n"}`},
+		"one that is no pointer": {*web(),
+			`{"apiVersion":"v1","kind":"Pod","namespace":"shop","name":"web"}`},
 		"an unstructured one": {free,
 			`{"apiVersion":"example.com/v1","kind":"Website","name":"w"}`},
 		"a nil pointer": {(*corev1.Pod)(nil),

@@ -8,7 +8,7 @@
 //	    -> bundle -> Mutating- and ValidatingWebhookConfigurations, CustomResourceDefinitions
 //
 // It writes its certificate again if another client has overwritten it, and renews both
-// certificates in time. Keys stay in memory.
+// certificates in time, or within a minute after the machine was suspended. Keys stay in memory.
 //
 //	ca, err := devca.New(config, devca.Options{ValidatingWebhookConfigurations: []string{"shop"}})
 //	mgr, err := ctrl.NewManager(config, ctrl.Options{WebhookServer: ca.NewServer(webhook.Options{})})
@@ -26,6 +26,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"sync"
@@ -94,6 +95,10 @@ func New(config *rest.Config, options Options) (*CA, error) {
 			"the API server needs some seconds to learn about a new CA; take %s or more",
 			options.Lifetime, 3*settling)
 	}
+	if options.Lifetime > math.MaxInt64/authorityLifetimes {
+		return nil, fmt.Errorf("devca: a lifetime of %s is too long: the CA's is %d times as long; "+
+			"take a year or less", options.Lifetime, authorityLifetimes)
+	}
 	if len(options.Hosts) == 0 {
 		options.Hosts = []string{"localhost", "127.0.0.1", "::1"}
 	}
@@ -114,7 +119,7 @@ func New(config *rest.Config, options Options) (*CA, error) {
 	if c.client, err = client.NewWithWatch(config, client.Options{}); err != nil {
 		return nil, fmt.Errorf("devca: %w", err)
 	}
-	now := time.Now()
+	now := wallClock()
 	c.generation.signer, err = newAuthority(now, options.Lifetime*authorityLifetimes)
 	if err != nil {
 		return nil, err

@@ -239,6 +239,23 @@ func TestAllAreRenewedBeforeTheyRunOut(t *testing.T) {
 	})
 }
 
+// Whoever develops closes the laptop in the evening. A timer stands still until morning, and the
+// certificate doesn't.
+func TestACertificateThatRanOutDuringASuspensionIsRenewedWithinAMinute(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		synctest.Wait()
+		w.ca.mu.Lock()
+		serving, signer := &w.ca.generation.serving, &w.ca.generation.signer
+		for _, at := range []*time.Time{&serving.from, &serving.until, &signer.from, &signer.until} {
+			*at = at.Add(-20 * time.Hour) // as seen from a clock that jumps by as much
+		}
+		w.ca.mu.Unlock()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Greater(w, time.Until(w.present().serving.until), 23*time.Hour)
+	})
+}
+
 // A configuration that was never created must not keep the CA from being renewed.
 func TestACAThatCannotBeAnnouncedIsRenewedAllTheSame(t *testing.T) {
 	inWorld(t, Options{ValidatingWebhookConfigurations: []string{"missing"}, Lifetime: time.Hour},

@@ -24,12 +24,12 @@ func (c *CA) Start(ctx context.Context) error {
 		publishers.Go(p.withContext(ctx))
 	}
 	for {
-		until, changed, err := c.advance(time.Now())
+		until, changed, err := c.advance(wallClock())
 		if err != nil {
 			return err
 		}
 		select {
-		case <-time.After(time.Until(until)):
+		case <-time.After(min(time.Until(until), clockLook)):
 		case <-changed:
 		case <-ctx.Done():
 		}
@@ -38,6 +38,13 @@ func (c *CA) Start(ctx context.Context) error {
 		}
 	}
 }
+
+// clockLook is how often to look whether something is due. A timer stands still while the machine is
+// suspended, and certificates run out.
+const clockLook = time.Minute
+
+// wallClock is the time without the reading of the clock that stands still during a suspension.
+func wallClock() time.Time { return time.Now().Round(0) }
 
 func (t publisher) withContext(ctx context.Context) func() { return func() { t.run(ctx) } }
 
@@ -77,7 +84,7 @@ func (c *CA) Renew(ctx context.Context) error {
 	c.mu.Lock()
 	before := c.generation.signer.pem
 	if c.generation.next == nil {
-		c.generation.asked = time.Now()
+		c.generation.asked = wallClock()
 		close(c.changed)
 		c.changed = make(chan struct{})
 	}

@@ -77,12 +77,16 @@ func TestALifetimeIsLongEnoughOrRefused(t *testing.T) {
 		require.NoError(t, err)
 		serving, signer := ca.generation.serving, ca.generation.signer
 		require.Equal(t, c.lives, serving.until.Sub(serving.from))
+		require.NotContains(t, serving.from.String(), "m=",
+			"it would be compared with a clock that stands still while the machine is suspended")
 		require.Equal(t, c.authority, signer.until.Sub(signer.from))
 	}
 	_, err := New(config, Options{Lifetime: 30*time.Second - 1})
 	require.EqualError(t, err,
 		"devca: a lifetime of 29.999999999s is too short: the API server needs some seconds to "+
 			"learn about a new CA; take 30s or more")
+	_, err = New(config, Options{Lifetime: 100 * 365 * 24 * time.Hour})
+	require.ErrorContains(t, err, "too long", "the CA's, ten times as long, is no duration in Go")
 
 	_, err = New(&rest.Config{Host: "https://127.0.0.1:6443",
 		TLSClientConfig: rest.TLSClientConfig{CAFile: "missing.crt"}}, Options{})

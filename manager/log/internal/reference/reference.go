@@ -15,8 +15,10 @@ import (
 // Field is one part of a reference.
 type Field struct{ Key, Value string }
 
+var objectType = reflect.TypeFor[runtime.Object]()
+
 // Of returns the reference to log in place of a value, and false if the value is no object. For a
-// nil pointer to an object the reference has no fields.
+// nil pointer to an object the reference has no fields. A list is no object here.
 func Of(value any) ([]Field, bool) {
 	switch v := value.(type) {
 	case types.NamespacedName:
@@ -24,7 +26,14 @@ func Of(value any) ([]Field, bool) {
 	case runtime.Object:
 		return object(v)
 	}
-	return nil, false
+	// An object without a pointer to it, such as an item of a list, doesn't have the methods.
+	t := reflect.TypeOf(value)
+	if t == nil || t.Kind() != reflect.Struct || !reflect.PointerTo(t).Implements(objectType) {
+		return nil, false
+	}
+	pointer := reflect.New(t)
+	pointer.Elem().Set(reflect.ValueOf(value))
+	return object(pointer.Interface().(runtime.Object))
 }
 
 func object(obj runtime.Object) ([]Field, bool) {
