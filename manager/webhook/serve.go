@@ -136,7 +136,8 @@ func (s *DefaultServer) Start(ctx context.Context) error {
 	close(s.servingLocked())
 	s.mu.Unlock()
 	logger.Info("Serving webhooks", "address", listener.Addr().String())
-	return serve(ctx, tls.NewListener(listener, config), options.WebhookMux)
+	return serve(ctx, tls.NewListener(listener, config),
+		http.MaxBytesHandler(options.WebhookMux, options.MaxRequestBytes))
 }
 
 func (s *DefaultServer) servingLocked() chan struct{} {

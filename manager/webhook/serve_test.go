@@ -425,3 +425,36 @@ func parsed(t testing.TB, address string) *url.URL {
 	require.NoError(t, err)
 	return u
 }
+
+// zeros are a body without an end.
+type zeros struct{}
+
+func (zeros) Read(to []byte) (int, error) { clear(to); return len(to), nil }
+
+func TestNobodySendsMoreThanTheServerTakes(t *testing.T) {
+	for name, c := range map[string]struct{ option, limit int64 }{
+		"by default":  {0, 128 << 20},
+		"as asked of": {1000, 1000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			certificate := certificates(t, dir, 1)
+			server := start(t, webhook.Options{CertDir: dir, MaxRequestBytes: c.option})
+			read := make(chan int64, 1)
+			server.Register("/count", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				n, err := io.Copy(io.Discard, r.Body)
+				read <- n
+				if err != nil {
+					http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
+				}
+			}))
+			for size, code := range map[int64]int{c.limit: http.StatusOK, c.limit + 1: http.StatusRequestEntityTooLarge} {
+				answer, err := caller(certificate).Post("https://"+server.address+"/count", "", io.LimitReader(zeros{}, size))
+				require.NoError(t, err)
+				require.NoError(t, answer.Body.Close())
+				require.Equal(t, code, answer.StatusCode, "%d bytes", size)
+				require.Equal(t, c.limit, <-read, "%d bytes", size)
+			}
+		})
+	}
+}

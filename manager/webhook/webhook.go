@@ -106,6 +106,12 @@ type Options struct {
 	// TLSOpts may change the TLS configuration. They may provide certificates with GetCertificate.
 	TLSOpts []func(*tls.Config)
 
+	// MaxRequestBytes bounds the body of a request, which anybody who reaches the port may send. The
+	// default is 128 MiB. Package admission takes 7 MiB at most, so what counts is /convert, where
+	// the API server sends all objects of a list in one request: raise the limit if yours are
+	// larger. A conversion may need eight times the body's size in memory.
+	MaxRequestBytes int64
+
 	// WebhookMux has the handlers. The default is a mux of the server's own.
 	WebhookMux *http.ServeMux
 }
@@ -117,6 +123,7 @@ func (o Options) withDefaults() Options {
 	o.CertDir = cmp.Or(o.CertDir, standard)
 	o.CertName = cmp.Or(o.CertName, "tls.crt")
 	o.KeyName = cmp.Or(o.KeyName, "tls.key")
+	o.MaxRequestBytes = cmp.Or(o.MaxRequestBytes, 128<<20)
 	if o.WebhookMux == nil {
 		o.WebhookMux = http.NewServeMux()
 	}

@@ -193,8 +193,7 @@ func TestPanicsAreCountedAndReported(t *testing.T) {
 }
 
 func TestWhatIsNoConversionReviewIsABadRequest(t *testing.T) {
-	hook := NewWebhookHandler(bananas(), NewRegistry())
-	hook.(*webhook).limit = 100
+	hook := http.MaxBytesHandler(NewWebhookHandler(bananas(), NewRegistry()), 100) // as the server does
 	for _, c := range []struct {
 		name, contentType, body string
 		code                    int

@@ -165,27 +165,22 @@ func nameOf(raw []byte) string {
 
 var packageLog = log.RuntimeLog.WithName("conversion-webhook")
 
-// maxRequestSize bounds a body. The API server converts a whole list in one request, so it is much
-// larger than that of an admission review: 10,000 objects of 50 kB, for example. controller-runtime
-// has no limit.
-const maxRequestSize = 512 << 20
-
 // NewWebhookHandler returns the handler that converts the kinds of the scheme. The builder
 // registers it at /convert.
 //
 // A kind that has a converter in the registry is converted by it, and any other kind by its own
 // methods: see manager/conversion.
+//
+// Caveats: what bounds a body is the server's MaxRequestBytes. If you serve the handler yourself,
+// http.MaxBytesHandler does it.
 func NewWebhookHandler(scheme *runtime.Scheme, registry Registry) http.Handler {
-	return &webhook{
-		scheme: scheme, decoder: NewDecoder(scheme), registry: registry, limit: maxRequestSize,
-	}
+	return &webhook{scheme: scheme, decoder: NewDecoder(scheme), registry: registry}
 }
 
 type webhook struct {
 	scheme   *runtime.Scheme
 	decoder  *Decoder
 	registry Registry
-	limit    int64
 }
 
 // ServeHTTP implements http.Handler. It answers a body that is no ConversionReview with status code
@@ -194,7 +189,7 @@ func (wh *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := incoming.Awaited(r.Context(), r.URL)
 	defer cancel()
 
-	body, wrong := incoming.Body(r, wh.limit)
+	body, wrong := incoming.Body(r, incoming.Unlimited)
 	// controller-runtime ignores the Content-Type
 	if wrong == nil && r.Header.Get("Content-Type") != "" {
 		wrong = incoming.JSON(r)

@@ -7,8 +7,10 @@ package incoming
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"mime"
 	"net/http"
 	"net/url"
@@ -19,6 +21,9 @@ import (
 
 // roomAhead bounds how much memory is allocated because a header announces a long body.
 const roomAhead = 64 << 10
+
+// Unlimited leaves the limit to the server, which has one for all of its paths.
+const Unlimited = math.MaxInt64 - 1
 
 // Error says what is wrong with a request, and which HTTP status code the answer needs.
 type Error struct {
@@ -38,6 +43,10 @@ func Body(r *http.Request, limit int64) ([]byte, *Error) {
 	}
 	// one byte more, which shows that the body is too long
 	body, err := readUpTo(limit+1, r.Body, r.ContentLength)
+	if server := (*http.MaxBytesError)(nil); errors.As(err, &server) {
+		return body, &Error{http.StatusRequestEntityTooLarge, fmt.Sprintf("request entity is too large; "+
+			"limit is %d bytes, the webhook server's MaxRequestBytes", server.Limit)}
+	}
 	if err != nil {
 		return body, &Error{http.StatusBadRequest,
 			fmt.Sprintf("reading the request's body: %v", err)}
