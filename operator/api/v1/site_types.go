@@ -27,6 +27,7 @@ const (
 	ConditionReady      = "Ready"
 
 	ReasonPublished    = "Published"
+	ReasonInvalid      = "Invalid"
 	ReasonRegistered   = "Registered"
 	ReasonTokenMissing = "TokenMissing"
 	ReasonRefused      = "Refused"

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -61,7 +62,11 @@ func (r *SiteReconciler) Reconcile(
 	// The finalizer comes first. Without it, nobody would remove what the registrar is
 	// told below.
 	if controllerutil.AddFinalizer(&site, webv1.Finalizer) {
-		if err := r.Update(ctx, &site); err != nil {
+		err := r.Update(ctx, &site)
+		if apierrors.IsInvalid(err) {
+			return ctrl.Result{}, r.refused(ctx, &site, err)
+		}
+		if err != nil {
 			return ctrl.Result{}, err
 		}
 	}
@@ -75,6 +80,17 @@ func (r *SiteReconciler) Reconcile(
 		err = errors.Join(err, r.Status().Patch(ctx, &site, client.MergeFrom(before)))
 	}
 	return ctrl.Result{}, err
+}
+
+// refused tells the user of a site that the API server takes no more, because a rule is newer than the
+// site. Trying again is no use: a change of the site comes as an event.
+func (r *SiteReconciler) refused(ctx context.Context, site *webv1.Site, refusal error) error {
+	before := site.DeepCopy()
+	setCondition(site, metav1.Condition{Type: webv1.ConditionPublished, Status: metav1.ConditionFalse, Reason: webv1.ReasonInvalid,
+		Message: refusal.Error()})
+	summarize(site)
+	r.Recorder.Eventf(site, nil, corev1.EventTypeWarning, webv1.ReasonInvalid, "Publish", "%s", refusal)
+	return r.Status().Patch(ctx, site, client.MergeFrom(before))
 }
 
 // finalize gives the host back, and then lets the site go. The garbage collector removes the pages.

@@ -7,11 +7,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	webv1 "github.com/loopwright/loopwright/operator/api/v1"
@@ -188,5 +192,64 @@ func TestWhatCannotBePublishedIsRefused(t *testing.T) {
 	create(t, kept)
 	if err := k8sClient.Delete(t.Context(), kept); err == nil || !strings.Contains(err.Error(), "is protected") {
 		t.Errorf("the answer is %v", err)
+	}
+}
+
+// A rule that's newer than the site: the policy takes creates, and refuses the update that adds the finalizer.
+func TestASiteThatARuleForbidsAfterwardsSaysSo(t *testing.T) {
+	ns := namespace(t)
+	name := "no-updates-in-" + ns
+	invalid := metav1.StatusReasonInvalid
+	policy := &admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: admissionv1.ValidatingAdmissionPolicySpec{
+			MatchConstraints: &admissionv1.MatchResources{
+				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: ns}},
+				ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
+					Operations: []admissionv1.OperationType{admissionv1.Update},
+					Rule:       admissionv1.Rule{APIGroups: []string{webv1.GroupVersion.Group}, APIVersions: []string{"*"}, Resources: []string{"sites"}},
+				}}},
+			},
+			Validations: []admissionv1.Validation{{Expression: "false", Message: "no site looks like that any more", Reason: &invalid}},
+		}}
+	binding := &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny}}}
+	probe := site(ns, "probe")
+	create(t, tokenIn(ns, "secret"), policy, binding, probe)
+	t.Cleanup(func() {
+		if err := errors.Join(k8sClient.Delete(context.Background(), binding), k8sClient.Delete(context.Background(), policy)); err != nil {
+			t.Error(err)
+		}
+	})
+	eventually(t, func() error { // a policy needs a moment
+		change := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"labels":{"at":"%d"}}}`, time.Now().UnixNano()))
+		if err := k8sClient.Patch(t.Context(), probe, change); !apierrors.IsInvalid(err) {
+			return fmt.Errorf("the answer to an update is %w", err)
+		}
+		return nil
+	})
+
+	made := site(ns, "late")
+	create(t, made)
+	eventually(t, func() error {
+		if err := k8sClient.Get(t.Context(), client.ObjectKeyFromObject(made), made); err != nil {
+			return err
+		}
+		condition := meta.FindStatusCondition(made.Status.Conditions, webv1.ConditionPublished)
+		if condition == nil || condition.Reason != webv1.ReasonInvalid || !strings.Contains(condition.Message, "no site looks like that any more") {
+			return fmt.Errorf("the conditions are %+v", made.Status.Conditions)
+		}
+		var events eventsv1.EventList
+		if err := k8sClient.List(t.Context(), &events, client.InNamespace(ns)); err != nil {
+			return err
+		}
+		for _, event := range events.Items {
+			if event.Regarding.Name == made.Name && event.Reason == webv1.ReasonInvalid {
+				return nil
+			}
+		}
+		return errors.New("there's no event yet")
+	})
+	if len(made.Finalizers) > 0 || desk.has(made.Spec.Host) {
+		t.Errorf("it's registered, and nobody would give it back: %v", made.Finalizers)
 	}
 }
