@@ -215,15 +215,47 @@ func TestALinkOutOfTheTreeLeadsToTheSamePlace(t *testing.T) {
 func TestALinkToSourcesIsNoted(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	write(t, "package main", dir, "main.go")
-	write(t, "package main", other, "linked.go")
-	for _, link := range []struct{ to, name string }{{filepath.Join(other, "linked.go"), "linked.go"}, {other, "sub"}, {"main.go", "README"}} {
+	write(t, "package main", dir, "testdata", "shared.go")
+	write(t, "package main // linked", other, "linked.go")
+	for _, link := range []struct{ to, name string }{
+		{filepath.Join(other, "linked.go"), "linked.go"}, {other, "sub"}, {"main.go", "README"}, {"main.go", "same.go"},
+		{"testdata/shared.go", "shared.go"}, {"nowhere", "broken.go"},
+	} {
 		require.NoError(t, os.Symlink(link.to, filepath.Join(dir, link.name)))
 	}
 	tree, err := readTree(dir)
 	require.NoError(t, err)
-	var noted []string
+	var noted, read []string
 	for _, note := range tree.notes {
 		noted = append(noted, note.At.Filename)
 	}
-	require.Equal(t, []string{"linked.go", "sub"}, noted)
+	for _, source := range tree.sources {
+		read = append(read, source.name)
+	}
+	require.Equal(t, []string{"linked.go", "shared.go", "sub"}, noted)
+	require.Equal(t, []string{"linked.go", "main.go", "shared.go"}, read)
+}
+
+// The go command compiles a link as any file. What it leads to is somebody else's, and stays.
+func TestALinkOutOfTheTreeBecomesAFileIfItChanges(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	write(t, "package main // before", other, "linked.go")
+	require.NoError(t, os.Symlink(filepath.Join(other, "linked.go"), filepath.Join(dir, "linked.go")))
+	plan := &Plan{dir: dir, Changes: []Change{{Name: "linked.go", Before: []byte("package main // before"), After: []byte("package main // after")}}}
+
+	to := filepath.Join(t.TempDir(), "to")
+	require.NoError(t, plan.WriteTo(to))
+	require.ErrorContains(t, plan.WriteInPlace(t.Context(), false), "linked.go", "no commit has the link")
+	git(t, dir, "init", "-q")
+	git(t, dir, "add", ".")
+	git(t, dir, "commit", "-q", "-m", "a link")
+	require.NoError(t, plan.WriteInPlace(t.Context(), false))
+	for name, want := range map[string]string{
+		filepath.Join(to, "linked.go"): "package main // after", filepath.Join(dir, "linked.go"): "package main // after",
+		filepath.Join(other, "linked.go"): "package main // before",
+	} {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		require.Equal(t, want, string(text), name)
+	}
 }

@@ -47,10 +47,11 @@ func readTree(dir string) (*tree, error) {
 		}
 		isSource := path.Ext(name) == ".go" || path.Base(name) == "go.mod"
 		if entry.Type()&fs.ModeSymlink != 0 {
-			found.link(at, name, isSource)
+			isSource = found.link(dir, at, name, isSource)
+		} else if !entry.Type().IsRegular() {
 			return nil
 		}
-		if !entry.Type().IsRegular() || !isSource {
+		if !isSource {
 			return nil
 		}
 		text, err := os.ReadFile(at)
@@ -87,12 +88,40 @@ func (t *tree) moduleOf(name string) *module {
 	}
 }
 
-// link notes a link to sources.
-func (t *tree) link(at, name string, isSource bool) {
-	if to, err := os.Stat(at); isSource || err == nil && to.IsDir() {
-		t.notes = append(t.notes, Problem{At: token.Position{Filename: name}, What: "a link",
-			Why: "what it leads to is not changed, unless that is in this tree, too"})
+// link reports whether what a link leads to is to be read in its place: a file that isn't changed under a name of its
+// own. The go command compiles such a link as it does any file. It doesn't look for packages in a link to a directory.
+func (t *tree) link(dir, at, name string, isSource bool) bool {
+	info, err := os.Stat(at)
+	if err != nil {
+		return false // it leads nowhere, and the go command ignores it
 	}
+	why := "it becomes a file if it has to change; what it leads to stays as it is"
+	if info.IsDir() {
+		why = "what it leads to is not changed, unless that is in this tree, too"
+	}
+	if !info.IsDir() && (!isSource || changesByItself(dir, at)) {
+		return false
+	}
+	t.notes = append(t.notes, Problem{At: token.Position{Filename: name}, What: "a link", Why: why})
+	return info.Mode().IsRegular()
+}
+
+// changesByItself reports whether a link leads to a file that readTree finds, too.
+func changesByItself(dir, at string) bool {
+	root, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return false
+	}
+	to, err := filepath.EvalSymlinks(at)
+	if err != nil || filepath.Ext(to) != filepath.Ext(at) {
+		return false
+	}
+	relative, err := filepath.Rel(root, to)
+	if err != nil || !filepath.IsLocal(relative) {
+		return false
+	}
+	directories := strings.Split(filepath.ToSlash(filepath.Dir(relative)), "/")
+	return !slices.ContainsFunc(directories, isLeftOut)
 }
 
 func (t *tree) directory(name string) error {
@@ -101,8 +130,13 @@ func (t *tree) directory(name string) error {
 		t.notes = append(t.notes, Problem{At: token.Position{Filename: name}, What: "a copy of other modules",
 			Why: "it is not changed: run `go mod tidy` and `go mod vendor`"})
 	}
-	if strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata" || base == "vendor" {
+	if isLeftOut(base) {
 		return fs.SkipDir
 	}
 	return nil
+}
+
+// isLeftOut reports whether readTree leaves a directory of that name out.
+func isLeftOut(name string) bool {
+	return name != "." && strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata" || name == "vendor"
 }

@@ -124,6 +124,7 @@ func (p *Plan) copyTo(to string) error {
 			return err
 		}
 		target := filepath.Join(to, relative)
+		text, changes := changed[filepath.ToSlash(relative)]
 		info, err := entry.Info()
 		if err != nil {
 			return err
@@ -136,6 +137,8 @@ func (p *Plan) copyTo(to string) error {
 			return nil
 		case entry.IsDir():
 			return os.MkdirAll(target, info.Mode().Perm()|0o700)
+		case info.Mode()&fs.ModeSymlink != 0 && changes:
+			return os.WriteFile(target, text, 0o666)
 		case info.Mode()&fs.ModeSymlink != 0:
 			link, err := p.readLink(at)
 			if err != nil {
@@ -145,8 +148,7 @@ func (p *Plan) copyTo(to string) error {
 		case !info.Mode().IsRegular():
 			return nil // a socket or a pipe is nobody's source
 		}
-		text, ok := changed[filepath.ToSlash(relative)]
-		if !ok {
+		if !changes {
 			if text, err = os.ReadFile(at); err != nil {
 				return err
 			}
@@ -204,7 +206,11 @@ func (p *Plan) kept(ctx context.Context) error {
 		if errors.Is(err, exec.ErrNotFound) {
 			return fmt.Errorf("git is not there to say whether old text would be lost: write elsewhere with -o, or use --force (%w)", err)
 		}
-		if err != nil || !bytes.Equal(committed, c.Before) {
+		before := c.Before
+		if link, err := os.Readlink(at); err == nil {
+			before = []byte(link) // only the link is replaced
+		}
+		if err != nil || !bytes.Equal(committed, before) {
 			lost = append(lost, c.Name)
 		}
 	}
