@@ -11,6 +11,7 @@ CLUSTER_COMMAND := .loopwright/tools/cluster
 CONTROLLERS := .loopwright/tools/controllers
 MUTANTS := .loopwright/tools/mutants
 BOOK := .loopwright/tools/book
+SLOWEST := .loopwright/tools/slowest
 
 # Many tests wait for a cluster, so more packages than processors run at a time.
 TESTED_AT_ONCE := $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1); test $$n -gt 4 && echo $$n || echo 4)
@@ -134,44 +135,55 @@ TESTED := -vet=off -ldflags=-s -p $(TESTED_AT_ONCE)
 ON_A_CLUSTER = $(shell grep -rl clustertest --include='*_test.go' chapters | sed 's|^|$(shell go list -m)/|; s|/[^/]*$$||' | sort -u)
 PROGRAMS = $(filter-out $(ON_A_CLUSTER),$(shell go list ./chapters/...))
 LIBRARY = $(shell go list ./... | grep -v /chapters/)
+# Each command of a test is a part of the report at its end, and so is each test binary that it runs.
+test test-packages test-modules test-course: export SLOWEST_LOG = $(CURDIR)/.loopwright/slowest.log
+PART = $(SLOWEST) run -name
+EACH_PART = -exec "'$(CURDIR)/$(SLOWEST)' run"
 quick: ## Run the unit tests of the library and of mini: no cluster, no race detector (2 minutes)
 	@echo "The unit tests of the library and of mini"
 	@go test -short $(TESTED) . ./informer/... ./workqueue/... ./manager/... ./controllers/... ./trace/... ./mini/...
-test: $(CLUSTER_COMMAND) $(COURSE) ## Prove the library and the course: race detector, real API server, all exercises (30 minutes)
+test: $(CLUSTER_COMMAND) $(COURSE) $(SLOWEST) ## Prove the library and the course: race detector, real API server, all exercises (30 minutes)
 	@$(CLUSTER_COMMAND) build
 	@test -n "$(RACE)" || echo "No C compiler, so no race detector: install one, and the tests use it."
+	@rm -f $(SLOWEST_LOG)
 	@$(MAKE) --no-print-directory -j3 test-packages test-modules test-course
+	@echo "What took the most processor time, without what it ran and is listed itself:"
+	@$(SLOWEST) report
 # Commands without a shell: make passes a SIGTERM on to them, and with the go command its tests and their clusters end.
 # `make check` vets everything. The book's tests read texts, which the cache of test results does not know, either.
-test-packages:
+test-packages: $(SLOWEST)
 	@echo "The library, mini, and the chapters that need a cluster"
-	@go test $(RACE) -count=1 -timeout 30m $(TESTED) $(LIBRARY) $(ON_A_CLUSTER)
+	@$(PART) "compiling and linking the library's tests" go test $(RACE) -count=1 -timeout 30m $(EACH_PART) $(TESTED) $(LIBRARY) $(ON_A_CLUSTER)
 	@echo "The chapters' programs on the in-memory API server"
-	@go test $(RACE) -timeout 30m $(TESTED) $(PROGRAMS)
-test-modules:
-	go -C benchmarks test -short $(TESTED) ./...
-	go -C benchmarks test -count=1 -timeout 20m $(TESTED) -run RealServer ./client ./election ./controllers ./endtoend
-	go -C operator test -count=1 -timeout 20m $(TESTED) ./compare
-	go -C tools test $(TESTED) ./image
-	go -C docs/book test -short -count=1 -timeout 30m $(TESTED) ./...
+	@$(PART) "the chapters' programs" go test $(RACE) -timeout 30m $(TESTED) $(PROGRAMS)
+test-modules: $(SLOWEST)
+	$(PART) "the benchmarks' tests" go -C benchmarks test -short $(TESTED) ./...
+	$(PART) "compiling and linking the benchmarks" go -C benchmarks test -count=1 -timeout 20m $(EACH_PART) $(TESTED) -run RealServer ./client ./election ./controllers ./endtoend
+	$(PART) "compiling and linking the operator's tests" go -C operator test -count=1 -timeout 20m $(EACH_PART) $(TESTED) ./compare
+	$(PART) "the image's tests" go -C tools test $(TESTED) ./image
+	$(PART) "compiling and linking the book's tests" go -C docs/book test -short -count=1 -timeout 30m $(EACH_PART) $(TESTED) ./...
 # Packages and modules wait for their clusters half of the time; the exercises use the other half.
 COURSE_LOG := .loopwright/test-course.log
-test-course: $(COURSE)
+test-course: $(COURSE) $(SLOWEST)
 	@echo "Beside the tests, all exercises are checked; what they say goes to $(COURSE_LOG)"
-	@$(COURSE) verify --by-name > $(COURSE_LOG) 2>&1 || { cat $(COURSE_LOG); exit 1; }
+	@$(PART) "all exercises" $(COURSE) verify --by-name > $(COURSE_LOG) 2>&1 || { cat $(COURSE_LOG); exit 1; }
 	@echo "All exercises hold: $$(grep 'solutions in' $(COURSE_LOG))"
 
-# Each step has a name of its own in the output of make, and the last ones take longest.
-test-all: ## Prove the rest, too, before a release: every platform, every width of the book, all scenarios, all mutants (3 hours)
-	@$(MAKE) --no-print-directory check
-	@$(MAKE) --no-print-directory test
-	@$(MAKE) --no-print-directory cross
-	LOOPWRIGHT_TEST_ALL=1 go test -count=1 -timeout 30m ./internal/endtoend
-	go -C docs/book test -count=1 -timeout 30m ./browser
-	@$(MAKE) --no-print-directory bench QUICK=1
-	@$(MAKE) --no-print-directory verify
-	@$(MAKE) --no-print-directory compare-controllers
-	@$(MAKE) --no-print-directory mutants
+# The last steps take longest.
+test-all: export SLOWEST_LOG = $(CURDIR)/.loopwright/slowest-all.log
+test-all: $(SLOWEST) ## Prove the rest, too, before a release: every platform, every width of the book, all scenarios, all mutants (3 hours)
+	@rm -f $(SLOWEST_LOG)
+	@$(PART) "make check" $(MAKE) --no-print-directory check
+	@$(PART) "make test" $(MAKE) --no-print-directory test
+	@$(PART) "make cross" $(MAKE) --no-print-directory cross
+	@LOOPWRIGHT_TEST_ALL=1 $(PART) "all of internal/endtoend" go test -count=1 -timeout 30m ./internal/endtoend
+	@$(PART) "all of the book in a browser" go -C docs/book test -count=1 -timeout 30m ./browser
+	@$(PART) "make bench QUICK=1" $(MAKE) --no-print-directory bench QUICK=1
+	@$(PART) "make verify" $(MAKE) --no-print-directory verify
+	@$(PART) "make compare-controllers" $(MAKE) --no-print-directory compare-controllers
+	@$(PART) "make mutants" $(MAKE) --no-print-directory mutants
+	@echo "What took the most processor time:"
+	@$(SLOWEST) report
 
 .PHONY: verify sync
 verify: $(COURSE) ## Prove that every mistake in the exercises is caught by the test that it names, and by none before it
@@ -251,7 +263,7 @@ clean: $(CLUSTER_COMMAND) ## Remove the cluster, its binaries, and what make bui
 	@rm -rf .loopwright
 
 # The go command knows best when there is something to build.
-.PHONY: $(COURSE) $(CLUSTER_COMMAND) $(CONTROLLERS) $(MUTANTS) $(BOOK)
+.PHONY: $(COURSE) $(CLUSTER_COMMAND) $(CONTROLLERS) $(MUTANTS) $(BOOK) $(SLOWEST)
 $(COURSE):
 	@mkdir -p $(@D) || { echo "Nothing can be written here: copy the checkout to a directory that you can write to."; exit 1; }
 	@go build -o $@ ./internal/course/cmd/course
@@ -264,6 +276,9 @@ $(CONTROLLERS):
 $(MUTANTS):
 	@mkdir -p $(@D) || { echo "Nothing can be written here: copy the checkout to a directory that you can write to."; exit 1; }
 	@go build -o $@ ./internal/mutants/cmd/mutants
+$(SLOWEST):
+	@mkdir -p $(@D) || { echo "Nothing can be written here: copy the checkout to a directory that you can write to."; exit 1; }
+	@go build -o $@ ./internal/slowest
 $(BOOK):
 	@mkdir -p $(@D) || { echo "Nothing can be written here: copy the checkout to a directory that you can write to."; exit 1; }
 	@cd docs/book && go build -o ../../$@ ./cmd/book
