@@ -428,6 +428,30 @@ func TestAPodThatTheCacheDoesNotShowYetIsNotTakenForOneThatIsGone(t *testing.T) 
 	})
 }
 
+// A new leader's caches are from before the old one made the Pods. They agree with each other, and there's nothing to
+// write in the status.
+func TestAJobWhoseCachesAreFromBeforeItsPodsDoesNotMakeThemTwice(t *testing.T) {
+	inJobs(t, func(w *jobWorld) {
+		w.Server.Inject(fakeapi.Fault{Match: toPods("create"), Times: 12, Status: fakeapi.Unavailable()})
+		old := w.runJobs()
+		w.create(job(2, 2))
+		require.Empty(w, w.all(), "the cluster takes no Pods yet")
+		require.NotNil(w, w.get().Status.StartTime)
+		w.slowWatch("jobs", 10*time.Minute)
+		w.slowWatch("pods", 10*time.Minute)
+		late := mini.NewManager(w.Cluster)
+		jobs, err := mini.NewJobController(late)
+		require.NoError(w, err)
+		w.run(late.Run)
+		time.Sleep(time.Minute) // the old one tries again
+		old()
+		require.Len(w, w.all(), 2)
+		w.run(jobs[0].Run)
+		time.Sleep(time.Minute)
+		require.Len(w, w.all(), 2, "the Pods are made again")
+	})
+}
+
 // A broken image fails at once, each time. Six Pods a minute are no help, and 600 are a nuisance.
 func TestAfterAFailureTheNextPodWaitsTwiceAsLongEachTime(t *testing.T) {
 	inJobs(t, func(w *jobWorld) {
