@@ -21,7 +21,9 @@ type embedded struct {
 	at       place
 	binaries binaries
 	state    state
-	client   kubernetes.Interface
+	// connect sets config, which is the administrator's and ignores proxies, and client.
+	config *rest.Config
+	client kubernetes.Interface
 	// exited has, for each part that this process started, a channel that is
 	// closed when the part ends.
 	exited map[Part]<-chan struct{}
@@ -51,13 +53,9 @@ func upEmbedded(ctx context.Context, options Options) (*Cluster, error) {
 	if err := cluster.up(ctx, options); err != nil {
 		return nil, err
 	}
-	config, err := cluster.config()
-	if err != nil {
-		return nil, err
-	}
 	return &Cluster{
 		Mode: Embedded, Name: "embedded control plane " + kubernetesVersion + " at " + cluster.state.serverURL(),
-		Kubeconfig: at.kubeconfig(), Kubectl: at.kubectl(), config: config, embedded: cluster,
+		Kubeconfig: at.kubeconfig(), Kubectl: at.kubectl(), config: cluster.config, embedded: cluster,
 	}, nil
 }
 
@@ -92,7 +90,7 @@ func (c *embedded) up(ctx context.Context, options Options) error {
 	}
 	begin := time.Now()
 	if err := c.boot(ctx, options); err != nil {
-		return c.explain(ctx, errors.Join(err, stopAll(c.at)))
+		return c.explain(ctx, errors.Join(err, c.abandon()))
 	}
 	c.say("Control plane %s up in %.1f s at %s.", kubernetesVersion, time.Since(begin).Seconds(), c.state.serverURL())
 	return nil
@@ -144,23 +142,27 @@ func (c *embedded) flaw(ctx context.Context, options Options) error {
 	return errors.Join(checkServing(ctx, c.client), checkWritable(ctx, c.client))
 }
 
-// config returns the administrator's configuration, which ignores proxies.
-func (c *embedded) config() (*rest.Config, error) {
-	config, err := restConfigFromFile(c.at.kubeconfig())
-	if err != nil {
-		return nil, fmt.Errorf("reading the cluster's kubeconfig: %w", err)
+// abandon removes what a failed boot has started: processes, the pipe that ties them to this
+// process, and the goroutines that hand on what they print.
+func (c *embedded) abandon() error {
+	if err := stopAll(c.at); err != nil {
+		return err
 	}
-	config.Proxy = noProxy
-	return config, nil
+	cutLifeline(c.at)
+	for _, exited := range c.exited {
+		<-exited // the part has ended, so this returns soon
+	}
+	return nil
 }
 
 func (c *embedded) connect() error {
-	config, err := c.config()
+	config, err := restConfigFromFile(c.at.kubeconfig())
 	if err != nil {
-		return err
+		return fmt.Errorf("reading the cluster's kubeconfig: %w", err)
 	}
-	config.Timeout = checkLimit
-	if c.client, err = kubernetes.NewForConfig(config); err != nil {
+	config.Proxy = noProxy
+	c.config = config
+	if c.client, err = kubernetes.NewForConfig(withTimeout(config)); err != nil {
 		return fmt.Errorf("making a client for the cluster: %w", err)
 	}
 	return nil

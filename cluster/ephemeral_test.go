@@ -142,6 +142,29 @@ func TestTakingAnEphemeralClusterDownTwiceIsNoError(t *testing.T) {
 	assert.NoError(t, up.Down(t.Context()))
 }
 
+// A test suite that tries again and again would run out of open files.
+func TestAnUpThatFailsKeepsNeitherItsProcessesNorTheirLifeline(t *testing.T) {
+	needsCluster(t)
+	dir := newTemporary(t)
+	started := false
+	_, err := Up(t.Context(), Options{
+		Dir: dir, Ephemeral: true, Parts: []Part{Etcd, APIServer},
+		Arguments: func(part Part, defaults []string) ([]string, error) {
+			if part == Etcd {
+				return defaults, nil
+			}
+			started = len(processesOf(dir)) > 0
+			return nil, errors.New("not these flags")
+		},
+	})
+	require.ErrorContains(t, err, "not these flags")
+	require.True(t, started, "etcd never ran, so this test shows nothing")
+	assert.Empty(t, processesOf(dir))
+	lifelines.Lock()
+	defer lifelines.Unlock()
+	assert.NotContains(t, lifelines.byDir, dir)
+}
+
 func TestADirectoryToRemoveIsRefusedWithoutOneForTheCluster(t *testing.T) {
 	mine := t.TempDir()
 	_, err := Up(t.Context(), Options{Ephemeral: true, RemoveDir: mine, Parts: []Part{Kwok}}) // which never gets up

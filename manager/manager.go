@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path"
 	"sync"
 
 	"github.com/go-logr/logr"
@@ -150,6 +151,9 @@ func (m *controllerManager) addCheck(
 		return fmt.Errorf("the %s check %s comes too late: add it before Start", kind, name)
 	case check == nil:
 		return fmt.Errorf("the %s check %s is nil", kind, name)
+	case path.Clean("/"+name) == "/": // which is the path of all checks together
+		return fmt.Errorf("the %s check %q has no path of its own: "+
+			"name it after what it checks, such as disk", kind, name)
 	}
 	to[name] = check
 	return nil

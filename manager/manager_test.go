@@ -382,6 +382,10 @@ func TestAProbeHasTheUsersChecksAndIsNotThereWithoutAny(t *testing.T) {
 			return errors.New("it smokes")
 		}))
 		require.ErrorContains(t, m.AddHealthzCheck("none", nil), "is nil")
+		for _, name := range []string{"", "/", "."} {
+			require.EqualError(t, m.AddReadyzCheck(name, healthz.Ping), fmt.Sprintf("the readiness "+
+				"check %q has no path of its own: name it after what it checks, such as disk", name))
+		}
 		require.Equal(t, http.StatusOK, ask(m, "/readyz").Code)
 		require.Equal(t, http.StatusInternalServerError, ask(m, "/alive").Code)
 		require.Contains(t, ask(m, "/alive/engine").Body.String(), "it smokes")

@@ -1,8 +1,10 @@
 package manager
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -276,6 +278,47 @@ func TestTheServersOfTheOptionsServe(t *testing.T) {
 		httptest.NewRequest(http.MethodGet, xray.Path+"timeline", nil))
 	require.Equal(t, http.StatusOK, answer.Code)
 	require.Contains(t, answer.Body.String(), "leader-elected")
+}
+
+// getDebug asks the server of the profiles for one, or for X-ray, and returns the connection.
+func getDebug(t *testing.T, listener *bufconn.Listener, name string) net.Conn {
+	t.Helper()
+	conn, err := listener.Dial(t.Context())
+	require.NoError(t, err)
+	_, err = fmt.Fprintf(conn, "GET /debug/%s HTTP/1.1\r\nHost: localhost\r\n\r\n", name)
+	require.NoError(t, err)
+	return conn
+}
+
+func TestAClientThatStopsReadingAProfileIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		listener, server := bufconn.NewListener(), newProfileServer(xray.New(trace.New(10)))
+		ended := make(chan error, 1)
+		go func() { ended <- server.Serve(listener) }()
+		conn := getDebug(t, listener, "pprof/goroutine?debug=2")
+		time.Sleep(profileWriteLimit + time.Second)
+		_, err := conn.Read(make([]byte, 1))
+		require.ErrorIs(t, err, io.EOF, "it holds a goroutine, and the manager's stop waits for it")
+
+		began := time.Now()
+		conn = getDebug(t, listener, "pprof/goroutine?seconds=90")
+		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		require.NoError(t, err, "a profile may take longer than a client that doesn't read")
+		_, err = io.Copy(io.Discard, answer.Body)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, answer.StatusCode)
+		require.GreaterOrEqual(t, time.Since(began), 90*time.Second)
+
+		began = time.Now()
+		conn = getDebug(t, listener, "xray/events")
+		for page := bufio.NewReader(conn); time.Since(began) < 3*profileWriteLimit; {
+			_, err = page.ReadString('\n')
+			require.NoError(t, err, "the page of X-ray stays open as long as it's looked at")
+		}
+		require.NoError(t, conn.Close())
+		require.NoError(t, server.Close())
+		require.ErrorIs(t, <-ended, http.ErrServerClosed)
+	})
 }
 
 // silence is a listener to which nobody connects, so that it works in a bubble.

@@ -61,10 +61,10 @@ func (m *controllerManager) addServers(ctx context.Context) error {
 	var opened []*Server
 	for _, server := range []struct {
 		name, address string
-		handler       http.Handler
+		server        *http.Server
 	}{
-		{"health probe", m.options.HealthProbeBindAddress, m.probes()},
-		{"pprof", m.options.PprofBindAddress, profiles(live)},
+		{"health probe", m.options.HealthProbeBindAddress, newHTTPServer(m.probes())},
+		{"pprof", m.options.PprofBindAddress, newProfileServer(live)},
 	} {
 		if server.address == "" || server.address == "0" {
 			continue
@@ -78,7 +78,7 @@ func (m *controllerManager) addServers(ctx context.Context) error {
 			return fmt.Errorf("opening the port of the %s server: %w", server.name, err)
 		}
 		opened = append(opened, &Server{
-			Name: server.name, Server: newHTTPServer(server.handler), Listener: listener,
+			Name: server.name, Server: server.server, Listener: listener,
 		})
 	}
 	for _, server := range opened {
@@ -94,6 +94,16 @@ func newHTTPServer(handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler: handler, IdleTimeout: 90 * time.Second, ReadHeaderTimeout: 32 * time.Second,
 	}
+}
+
+// profileWriteLimit is how long the client of a profile may take, after the seconds that the profile
+// itself takes, which package pprof adds. X-ray counts from each of its writes instead.
+const profileWriteLimit = time.Minute
+
+func newProfileServer(live *xray.XRay) *http.Server {
+	server := newHTTPServer(profiles(live))
+	server.WriteTimeout = profileWriteLimit
+	return server
 }
 
 // probes serves the checks. Each check also has its own path, which gives the reason of a failure.

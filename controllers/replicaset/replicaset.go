@@ -27,6 +27,7 @@ import (
 	"github.com/loopwright/loopwright/controllers"
 	"github.com/loopwright/loopwright/controllers/internal/claim"
 	"github.com/loopwright/loopwright/controllers/internal/podstate"
+	"github.com/loopwright/loopwright/internal/ownmetrics"
 	"github.com/loopwright/loopwright/manager"
 	"github.com/loopwright/loopwright/manager/builder"
 	"github.com/loopwright/loopwright/manager/client"
@@ -149,7 +150,7 @@ var deletionAgeRatio = prometheus.NewHistogram(prometheus.HistogramOpts{
 	Buckets: prometheus.ExponentialBuckets(0.25, 2, 6),
 })
 
-func init() { metrics.Registry.MustRegister(deletionAgeRatio) }
+func init() { ownmetrics.Register(metrics.Registry, deletionAgeRatio) }
 
 // ageRatios returns the ages of the chosen ready Pods, divided by that of the youngest ready Pod.
 // It returns none if the youngest has the age 0 or less: it was created in this second, or the API

@@ -209,6 +209,9 @@ func (d *Demo) save(file string) error {
 // Config reaches the cluster; a story gives it to the parts it is about.
 func (d *Demo) Config() *rest.Config {
 	config := d.Cluster.RESTConfig()
+	if config.UserAgent == "" {
+		config.UserAgent = rest.DefaultKubernetesUserAgent()
+	}
 	if d.Steps != nil {
 		config.Wrap(d.Steps.Wrap)
 	}

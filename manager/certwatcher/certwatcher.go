@@ -27,8 +27,9 @@ import (
 
 const (
 	defaultWatchInterval = 10 * time.Second
-	// settle is how long files must be unchanged before they are read. A renewal writes two files,
-	// and each of them in several steps.
+	// settle is how long no change must have been reported before the files are read because of
+	// one: a renewal writes two files, and each of them in several steps. A read at the interval
+	// doesn't wait. If it meets a half-written pair, the read after the last change makes up for it.
 	settle = 100 * time.Millisecond
 )
 
@@ -55,8 +56,8 @@ type CertWatcher struct {
 	callback func(tls.Certificate)
 }
 
-// New reads the certificate and its key. It fails if there is no valid pair yet; os.IsNotExist says
-// whether a file is missing.
+// New reads the certificate and its key. It fails if there is no valid pair yet. If a file is
+// missing, os.IsNotExist and errors.Is with fs.ErrNotExist say so.
 func New(certPath, keyPath string) (*CertWatcher, error) {
 	cw := &CertWatcher{
 		certPath: certPath, keyPath: keyPath,

@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"io/fs"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -131,9 +132,14 @@ func TestWithoutAValidPairThereIsNoWatcher(t *testing.T) {
 	}
 	f := inFiles(t, a)
 	_, err := New(f.cert()+"x", f.key())
-	require.ErrorIs(t, err, os.ErrNotExist)
+	missing := func(err error) {
+		t.Helper()
+		require.ErrorIs(t, err, fs.ErrNotExist)
+		require.True(t, os.IsNotExist(err), "it sees no error that is wrapped")
+	}
+	missing(err)
 	_, err = New(f.cert(), f.key()+"x")
-	require.ErrorIs(t, err, os.ErrNotExist)
+	missing(err)
 }
 
 func TestAChangedPairIsServedAsSoonAsTheFilesAreLeftAlone(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/loopwright/loopwright/internal/ownmetrics"
 	"github.com/loopwright/loopwright/manager/metrics"
 )
 
@@ -241,7 +242,7 @@ var consistencyWait = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 	NativeHistogramMinResetDuration: time.Hour,
 }, []string{"operation", "result"})
 
-func init() { metrics.Registry.MustRegister(consistencyWait) }
+func init() { ownmetrics.Register(metrics.Registry, consistencyWait) }
 
 func observeWait(operation string, duration time.Duration, err error) {
 	result := "success"

@@ -116,8 +116,8 @@ func checkKind(result rest.Result) error {
 	var is metav1.TypeMeta
 	if json.Unmarshal(body, &is) == nil && is.Kind == "" { // the decoder finds other mistakes
 		line, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n")
-		return fmt.Errorf("the answer is not an API server's, because it has no kind: %d, %s, %q",
-			code, mediaType, line[:min(len(line), 120)])
+		return fmt.Errorf("the answer is not an API server's, because it has no kind: %d, %s, %.120q",
+			code, mediaType, line)
 	}
 	return nil
 }

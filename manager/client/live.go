@@ -229,8 +229,8 @@ func deleted(sent rest.Result) answer {
 	}
 	if !hasKind(mediaType, body) {
 		line, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n")
-		return answer{err: fmt.Errorf("whether it was deleted is not known: the answer is %d, %s, %q, "+
-			"and not an API server's", code, mediaType, line[:min(len(line), 120)])}
+		return answer{err: fmt.Errorf("whether it was deleted is not known: the answer is %d, %s, "+
+			"%.120q, and not an API server's", code, mediaType, line)}
 	}
 	return answer{Result: sent}
 }

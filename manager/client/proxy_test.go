@@ -15,15 +15,16 @@ import (
 	"github.com/loopwright/loopwright/internal/fakeapi"
 )
 
-// impostor answers deletes in an API server's place.
+// impostor answers one method in an API server's place.
 type impostor struct {
 	next              http.RoundTripper
+	method            string
 	contentType, body string // of the answer, which has the code 200
 }
 
 // RoundTrip implements http.RoundTripper.
 func (i *impostor) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Method != http.MethodDelete {
+	if r.Method != i.method {
 		return i.next.RoundTrip(r)
 	}
 	return &http.Response{StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
@@ -40,7 +41,7 @@ func TestALoginPageIsNoDeletion(t *testing.T) {
 			server := fakeapi.New(fakeapi.Options{})
 			defer server.Close()
 			config := server.Config()
-			config.Transport = &impostor{config.Transport, answer.contentType, answer.body}
+			config.Transport = &impostor{config.Transport, http.MethodDelete, answer.contentType, answer.body}
 			c, err := New(config, Options{})
 			require.NoError(t, err)
 			there := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}}
@@ -54,6 +55,29 @@ func TestALoginPageIsNoDeletion(t *testing.T) {
 				require.ErrorContains(t, c.Delete(t.Context(), object), "and not an API server's", "%T", object)
 				require.ErrorContains(t, c.DeleteAllOf(t.Context(), object, InNamespace("default")), "and not an API server's", "%T", object)
 			}
+		})
+	}
+}
+
+// Half a character shows as its bytes, in each line of the log.
+func TestWhatAnErrorRepeatsOfAPageEndsBetweenTwoCharacters(t *testing.T) {
+	for method, request := range map[string]func(Client, Object) error{
+		http.MethodDelete: func(c Client, o Object) error { return c.Delete(t.Context(), o) },
+		http.MethodPost:   func(c Client, o Object) error { return c.Create(t.Context(), o) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			server := fakeapi.New(fakeapi.Options{})
+			defer server.Close()
+			config := server.Config()
+			page := `{"message":"x` + strings.Repeat("登录", 100) + `"}`
+			config.Transport = &impostor{config.Transport, method, "application/json", page}
+			c, err := New(config, Options{})
+			require.NoError(t, err)
+			there := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}}
+			err = request(c, there)
+			require.ErrorContains(t, err, "登录")
+			require.NotContains(t, err.Error(), `\x`)
+			require.NotContains(t, err.Error(), `"}`, "the page is in the error whole")
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/loopwright/loopwright/internal/ownmetrics"
 	"github.com/loopwright/loopwright/manager/metrics"
 	"github.com/loopwright/loopwright/trace"
 )
@@ -46,8 +47,8 @@ var (
 )
 
 func init() {
-	metrics.Registry.MustRegister(reconcileTotal, reconcileErrors, terminalErrors, reconcilePanics,
-		reconcileTimeouts, maxConcurrent, activeWorkers, reconcileTime, givenUp)
+	ownmetrics.Register(metrics.Registry, reconcileTotal, reconcileErrors, terminalErrors,
+		reconcilePanics, reconcileTimeouts, maxConcurrent, activeWorkers, reconcileTime, givenUp)
 }
 
 func counterVec(name, help string, labels ...string) *prometheus.CounterVec {

@@ -236,6 +236,51 @@ func TestAStartThatFailsLeavesNothing(t *testing.T) {
 	wrong := &Environment{}
 	wrong.ControlPlane.GetAPIServer().Configure().Set("no-such-flag", "1")
 	check(wrong, "unknown flag: --no-such-flag")
+
+	for step, said := range map[string][]string{
+		"configure": {"configure"},
+		"start":     {"configure", "start"},
+		"add user":  {"configure", "start", "add user", "stop"},
+		"stop":      {"configure", "start", "add user", "stop"},
+	} {
+		faulty := &faultyAuthn{step: step}
+		environment := &Environment{}
+		environment.ControlPlane.GetAPIServer().Authn = faulty
+		if step == "stop" { // which follows another failure
+			environment.CRDDirectoryPaths = []string{"testdata/none"}
+			environment.ErrorIfCRDPathMissing = true
+		}
+		check(environment, "no luck with "+step)
+		assert.Equal(t, said, faulty.said, "only what has started is stopped")
+		assert.False(t, environment.ControlPlane.isRunning())
+		assert.Same(t, faulty, environment.ControlPlane.APIServer.Authn, "the user's own is kept")
+	}
+}
+
+// faultyAuthn is a user's Authn of which one step fails.
+type faultyAuthn struct {
+	step string
+	said []string
+}
+
+func (f *faultyAuthn) call(step string) error {
+	f.said = append(f.said, step)
+	if step == f.step {
+		return errors.New("no luck with " + step)
+	}
+	return nil
+}
+
+func (f *faultyAuthn) Configure(dir string, flags *Arguments) error {
+	return errors.Join(f.call("configure"), (&bearer{}).Configure(dir, flags))
+}
+func (f *faultyAuthn) Start() error { return f.call("start") }
+func (f *faultyAuthn) Stop() error  { return f.call("stop") }
+func (f *faultyAuthn) AddUser(u User, base *rest.Config) (*rest.Config, error) {
+	if err := f.call("add user"); err != nil {
+		return nil, err
+	}
+	return (&bearer{}).AddUser(u, base)
 }
 
 // serveWebhooks serves as a suite's webhook server does: at the host, port and certificate that the

@@ -88,8 +88,11 @@ func (p *ControlPlane) start(port int) error {
 		if err := os.Mkdir(work, 0o700); err != nil {
 			return err
 		}
-		if err := errors.Join(server.Authn.Configure(work, server.Configure()),
-			server.Authn.Start()); err != nil {
+		err := server.Authn.Configure(work, server.Configure())
+		if err == nil {
+			err = server.Authn.Start()
+		}
+		if err != nil {
 			return fmt.Errorf("preparing the authentication: %w", err)
 		}
 	}
@@ -109,11 +112,19 @@ func (p *ControlPlane) start(port int) error {
 		return err
 	}
 	p.running = running
-	return p.describe()
+	if err := p.describe(); err != nil {
+		return errors.Join(err, p.Stop())
+	}
+	return nil
 }
 
 // describe sets the fields with addresses, paths and certificates.
 func (p *ControlPlane) describe() error {
+	server := p.APIServer
+	server.given, server.givenAuthn = server.ListenAddr, server.Authn
+	if server.Authn == nil {
+		server.Authn = &certificates{running: p.running}
+	}
 	config := p.running.RESTConfig()
 	address, err := url.Parse(config.Host)
 	if err != nil {
@@ -126,14 +137,9 @@ func (p *ControlPlane) describe() error {
 	p.KubectlPath = p.running.Kubectl
 	p.Etcd.URL, p.Etcd.running = etcdAddress, p.running
 	p.Etcd.DataDir = filepath.Join(p.dir, "state", "cluster", "etcd")
-	server := p.APIServer
-	server.given, server.givenAuthn = server.ListenAddr, server.Authn
 	server.ListenAddr = ListenAddr{Address: address.Hostname(), Port: address.Port()}
 	server.CA, server.CertDir = config.CAData, filepath.Join(p.dir, "state", "cluster", "pki")
 	server.EtcdURL, server.running = etcdAddress, p.running
-	if server.Authn == nil {
-		server.Authn = &certificates{running: p.running}
-	}
 	return nil
 }
 

@@ -23,7 +23,8 @@ type User struct {
 }
 
 // Authn is a way to authenticate users. A control plane calls Configure and Start before the API
-// server starts, AddUser while it runs, and Stop after it has stopped.
+// server starts, AddUser while it runs, and Stop after it has stopped. It calls Stop only after a
+// Start that succeeded.
 type Authn interface {
 	// Configure gets a directory to write to, and the flags of the API server to change.
 	Configure(workDir string, flags *Arguments) error

@@ -41,7 +41,8 @@ func (h CheckHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	fmt.Fprint(w, "ok")
 }
 
-// Handler serves several checks: all of them at its root, and each one below it, by its name.
+// Handler serves several checks: all of them at its root, and each one below it, by its name. A name
+// may have slashes, and characters that a URL escapes.
 // Without any checks it has one, called ping, which always succeeds.
 //
 // The answer at the root is "ok", or a list of the checks if one of them failed. The list says
@@ -58,18 +59,28 @@ type Handler struct {
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	name := strings.TrimPrefix(path.Clean("/"+req.URL.Path), "/")
+	name := pathOf(req.URL.Path)
 	if name == "" {
 		h.serveAll(w, req)
 		return
 	}
-	check, known := h.checks()[name]
-	if !known {
-		http.NotFound(w, req)
+	checks := h.checks()
+	if check, known := checks[name]; known {
+		CheckHandler{check}.ServeHTTP(w, req)
 		return
 	}
-	CheckHandler{check}.ServeHTTP(w, req)
+	for _, other := range slices.Sorted(maps.Keys(checks)) {
+		if pathOf(other) == name {
+			CheckHandler{checks[other]}.ServeHTTP(w, req)
+			return
+		}
+	}
+	http.NotFound(w, req)
 }
+
+// pathOf returns the path of a check below the root: its name without slashes around it. It's empty
+// for a name such as "/", which only the root runs.
+func pathOf(name string) string { return strings.TrimPrefix(path.Clean("/"+name), "/") }
 
 func (h *Handler) checks() map[string]Checker {
 	if len(h.Checks) == 0 {

@@ -76,6 +76,21 @@ func TestTheHandlerAnswersAsControllerRuntimesDoes(t *testing.T) {
 	}
 }
 
+// In controller-runtime, only the root runs a check whose name begins with a slash.
+func TestACheckHasAPathWhateverItsNameIs(t *testing.T) {
+	checks := &Handler{Checks: map[string]Checker{"db/main": broken, "/disk": broken,
+		"net//": broken, "café 100%?": broken, "/cache": Ping, "cache": broken}}
+	for _, path := range []string{
+		"/db/main", "/disk", "/net", "/net/", "/caf%C3%A9%20100%25%3F", "/cache",
+	} {
+		code, body, _ := ask(checks, path)
+		require.Equal(t, 500, code, path)
+		require.Contains(t, body, "the disk is full", path)
+	}
+	code, _, _ := ask(checks, "/db")
+	require.Equal(t, 404, code)
+}
+
 func TestTheHandlerWorksBelowAPath(t *testing.T) {
 	mux := http.NewServeMux()
 	handler := http.StripPrefix("/healthz", &Handler{Checks: map[string]Checker{"disk": broken}})

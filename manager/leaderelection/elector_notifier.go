@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/loopwright/loopwright/internal/ownmetrics"
 	"github.com/loopwright/loopwright/manager/leaderelection/resourcelock"
 	"github.com/loopwright/loopwright/manager/metrics"
 )
@@ -107,7 +108,7 @@ var (
 	}, []string{"name"})
 )
 
-func init() { metrics.Registry.MustRegister(masterStatus, slowpathTotal) }
+func init() { ownmetrics.Register(metrics.Registry, masterStatus, slowpathTotal) }
 
 // meter has the metrics of the elector with this name.
 type meter struct{ name string }

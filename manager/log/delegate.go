@@ -32,13 +32,26 @@ func (r *root) set(sink logr.LogSink) {
 	if sink == nil {
 		sink = NullLogSink{}
 	}
-	if own, is := sink.(*delegate); is && own.root == r { // each line would call itself
+	if own, is := behindSlog(sink).(*delegate); is && own.root == r { // each line would call itself
 		fmt.Fprint(r.tell, "loopwright: log.SetLogger was called with log.Log, or with a logger "+
 			"that was made from it. It has nowhere to write. Call SetLogger with one that has, "+
 			"such as zap.New().\n")
 		return
 	}
 	r.sink.CompareAndSwap(nil, &sink)
+}
+
+// behindSlog returns the sink that lines reach through slog: FromSlog of a handler from Slog.
+func behindSlog(sink logr.LogSink) logr.LogSink {
+	through, is := sink.(logr.Underlier)
+	if !is {
+		return sink
+	}
+	handler := through.GetUnderlying()
+	for shown, is := handler.(*references); is; shown, is = handler.(*references) {
+		handler = shown.Handler
+	}
+	return logr.FromSlogHandler(handler).GetSink()
 }
 
 // missed is called when a line is lost because there is no sink.

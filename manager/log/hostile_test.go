@@ -121,6 +121,15 @@ func TestALoggerThatIsMadeFromLogIsRefused(t *testing.T) {
 		"through slog": func(l logr.Logger) logr.Logger {
 			return logr.FromSlogHandler(Slog(l).Handler())
 		},
+		"through slog and back": func(l logr.Logger) logr.Logger {
+			return FromSlog(Slog(l).Handler())
+		},
+		"with a name, and more": func(l logr.Logger) logr.Logger {
+			return FromSlog(Slog(l).With("a", 1).WithGroup("g").Handler()).WithName("mine")
+		},
+		"there and back twice": func(l logr.Logger) logr.Logger {
+			return FromSlog(Slog(FromSlog(Slog(l).Handler())).With("a", 1).Handler())
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, early := fresh()

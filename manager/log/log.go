@@ -34,7 +34,12 @@ var program = newRoot()
 
 // SetLogger sets the logger that Log and all loggers made from it write to. Only the first call
 // counts: half of a program's loggers may use its sink already. Log itself, and a logger made from
-// it, has nowhere to write: such a call doesn't count, and says so on standard error.
+// it, also by way of Slog and FromSlog, has nowhere to write: such a call doesn't count, and says so
+// on standard error.
+//
+// Caveats: A logger that leads to Log in another way, such as through a handler of your own, isn't
+// noticed: its first line overflows the stack. If you set slog.Default's first handler, and later
+// call slog.SetDefault(log.Slog(log.Log)), the first line hangs in package log of Go.
 func SetLogger(l logr.Logger) { program.set(l.GetSink()) }
 
 // FromContext returns the logger in the context, or Log if it has none, with the given values.

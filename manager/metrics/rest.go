@@ -9,6 +9,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/tools/metrics"
+
+	"github.com/loopwright/loopwright/internal/ownmetrics"
 )
 
 // RESTClientMetric is an optional metric of the requests to the API server. They are optional
@@ -40,7 +42,7 @@ type RESTClientMetricsOptions struct {
 }
 
 // RegisterRESTClientMetrics registers metrics in the Registry. A metric that is registered already
-// stays unchanged.
+// stays unchanged. If another package has registered one of the same name, that one is served.
 func RegisterRESTClientMetrics(metrics ...RESTClientMetric) {
 	RegisterRESTClientMetricsWithOptions(RESTClientMetricsOptions{}, metrics...)
 }
@@ -144,7 +146,7 @@ type onDemand[C prometheus.Collector] struct {
 func (o *onDemand[C]) register(make func() C) {
 	o.once.Do(func() {
 		c := make()
-		Registry.MustRegister(c)
+		ownmetrics.Register(Registry, c)
 		o.collector.Store(&c)
 	})
 }

@@ -124,8 +124,10 @@ func referenceTo(scheme *runtime.Scheme, obj runtime.Object) (*corev1.ObjectRefe
 	}, nil
 }
 
-// shortened cuts a text to this many bytes, between two characters, and marks the cut.
+// shortened cuts a text to this many bytes, between two characters, and marks the cut. Bytes that
+// are no UTF-8 become U+FFFD, as they would in JSON, where they'd make the text longer.
 func shortened(text string, limit int) string {
+	text = strings.ToValidUTF8(text, "\ufffd")
 	if len(text) <= limit {
 		return text
 	}

@@ -78,6 +78,23 @@ func TestALongNoteIsCutAndNotLost(t *testing.T) {
 	require.True(t, utf8.ValidString(e.Note), "no character is cut in two")
 }
 
+// JSON has three bytes for each byte that's no part of a character, so the note would be too long
+// for the server again, which refuses it.
+func TestBytesThatAreNoTextAreInANoteAsOneCharacter(t *testing.T) {
+	s := valid()
+	for note, want := range map[string]string{
+		"read \xff\xfe": "read \ufffd",
+		"read " + strings.Repeat("\x80", noteLimit):    "read \ufffd",
+		"read " + strings.Repeat("\xffa", noteLimit/2): "read " + strings.Repeat("\ufffda", 254) + "...",
+	} {
+		s.note = note
+		e, err := newEvent(scheme.Scheme, me, s, epoch, 1)
+		require.NoError(t, err)
+		require.Equal(t, want, e.Note)
+		require.LessOrEqual(t, len(e.Note), noteLimit)
+	}
+}
+
 func TestAnEventOfAClusterScopedObjectIsInDefault(t *testing.T) {
 	s := valid()
 	s.regarding = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
@@ -136,4 +153,9 @@ func TestALongHostNameDoesNotCostTheEvents(t *testing.T) {
 	w := newWriter(nil, scheme.Scheme, Options{})
 	w.host = strings.Repeat("h", 200)
 	require.Len(t, w.reporter("websites").instance, 128)
+
+	w.host = strings.Repeat("ä", 100)
+	instance := w.reporter("websites").instance
+	require.True(t, utf8.ValidString(instance), "%q is longer than the server's limit in JSON", instance)
+	require.True(t, strings.HasSuffix(instance, "ä"))
 }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
+	"github.com/loopwright/loopwright/internal/ownmetrics"
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/metrics"
 )
@@ -44,7 +45,7 @@ var eventsLost = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Help: "Events that were not written, or whose count was not, by the reason.",
 }, []string{"reason"})
 
-func init() { metrics.Registry.MustRegister(eventsLost) }
+func init() { ownmetrics.Register(metrics.Registry, eventsLost) }
 
 // lost counts events, and logs at most once a minute: a caller that floods the correlator must not
 // flood the log.

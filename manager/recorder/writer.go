@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -122,7 +123,7 @@ func (w *Writer) reporter(name string) reporter {
 			"name", name, "why", wrong)
 	}
 	instance := name + "-" + w.host
-	instance = instance[:min(len(instance), wordLimit)]
+	instance = strings.ToValidUTF8(instance[:min(len(instance), wordLimit)], "")
 	return reporter{api: currentAPI, controller: name, instance: instance}
 }
 

@@ -6,6 +6,7 @@ package metrics
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/loopwright/loopwright/internal/ownmetrics"
 	"github.com/loopwright/loopwright/manager/metrics"
 )
 
@@ -22,4 +23,4 @@ var (
 	})
 )
 
-func init() { metrics.Registry.MustRegister(ReadCertificateTotal, ReadCertificateErrors) }
+func init() { ownmetrics.Register(metrics.Registry, ReadCertificateTotal, ReadCertificateErrors) }

@@ -271,7 +271,7 @@ func (c *Client) get(
 	body, err := c.rest.Get().AbsPath(path).SetHeader("Accept", accept).Do(ctx).
 		StatusCode(&failure.Code).ContentType(&failure.ContentType).Raw()
 	line, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n")
-	failure.Line = line[:min(len(line), maxLine)]
+	failure.Line = fmt.Sprintf("%.*s", maxLine, line)
 	switch {
 	case failure.Code == 0: // nothing has answered, or not to the end
 		return fmt.Errorf("GET %s: %w", path, err)
@@ -292,5 +292,5 @@ func (c *Client) get(
 	return failure
 }
 
-// maxLine bounds what an error repeats of an answer, in bytes.
+// maxLine bounds what an error repeats of an answer, in characters.
 const maxLine = 120

@@ -83,6 +83,15 @@ func TestAggregatedDiscoveryIsReadWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
+// Half a character shows as its bytes, in each line of the log.
+func TestWhatAnErrorRepeatsOfAPageEndsBetweenTwoCharacters(t *testing.T) {
+	login := page{"text/html", "<html>" + strings.Repeat("x登录", 100) + "</html>"}
+	_, err := clientOf(t, pages{"/apis/apps/v1": login}).Resources(t.Context(), schema.GroupVersion{Group: "apps", Version: "v1"})
+	require.ErrorContains(t, err, "登录")
+	require.NotContains(t, err.Error(), `\x`)
+	require.NotContains(t, err.Error(), "</html>", "the page is in the error whole")
+}
+
 // Without Pods, most programs can't do anything, and client-go doesn't say why.
 func TestTheCoreGroupIsUnknownAndNotGoneIfItIsNotAnswered(t *testing.T) {
 	for what, core := range map[string]pages{

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"io"
@@ -123,6 +124,44 @@ func (c caller) ask() {
 	_, err := c.Write([]byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"))
 	require.NoError(c, err)
 	synctest.Wait()
+}
+
+// A client that stops reading would keep a copy of all metrics, and a goroutine, for good.
+func TestAScraperThatStopsReadingIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		made, err := NewServer(Options{}, nil, nil)
+		require.NoError(t, err)
+		mux, err := made.(*server).routes(logr.Discard())
+		require.NoError(t, err)
+		ctx, stop := context.WithCancel(t.Context())
+		c, listener, ended := connect(t, ctx, logr.Discard(), mux.ServeHTTP)
+		get := "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+		_, err = io.WriteString(c, get)
+		require.NoError(t, err)
+		time.Sleep(writeLimit + time.Second)
+		_, err = c.Read(make([]byte, 1))
+		require.ErrorIs(t, err, io.EOF)
+
+		// One that reads slowly gets all, and the next answer has a limit of its own.
+		slow, err := listener.Dial(ctx)
+		require.NoError(t, err)
+		began := time.Now()
+		in := bufio.NewReaderSize(slow, 4096)
+		for range 2 {
+			_, err = io.WriteString(slow, get)
+			require.NoError(t, err)
+			answer, err := http.ReadResponse(in, nil)
+			require.NoError(t, err)
+			for piece := make([]byte, 4096); err == nil; {
+				time.Sleep(writeLimit / 2)
+				_, err = answer.Body.Read(piece)
+			}
+			require.ErrorIs(t, err, io.EOF, "it's cut")
+		}
+		require.Greater(t, time.Since(began), 2*writeLimit)
+		stop()
+		require.NoError(t, <-ended)
+	})
 }
 
 // logged collects what is logged.

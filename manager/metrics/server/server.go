@@ -47,6 +47,9 @@ const shutdownLimit = 30 * time.Second
 // extra handlers show. A manager that is Strict listens on localhost only.
 var DefaultBindAddress = ":8080"
 
+// writeLimit is how long a client may take for each piece of the metrics.
+const writeLimit = 10 * time.Second
+
 // Filter wraps the metrics handler and each extra handler. The logger has the path in it.
 type Filter func(log logr.Logger, handler http.Handler) (http.Handler, error)
 
@@ -67,7 +70,8 @@ type Options struct {
 	// BindAddress is host and port; the default is DefaultBindAddress. "0" means no server.
 	BindAddress string
 	// ExtraHandlers are served as well, by their paths. Do not serve pprof and the like on a port
-	// that untrusted clients can reach.
+	// that untrusted clients can reach. Their answers have no time limit, because a handler may
+	// stream; one that needs a limit calls SetWriteDeadline of http.NewResponseController.
 	ExtraHandlers map[string]http.Handler
 	// FilterProvider makes the filter, such as filters.WithAuthenticationAndAuthorization.
 	FilterProvider func(c *rest.Config, httpClient *http.Client) (Filter, error)
@@ -221,7 +225,7 @@ func (s *server) routes(log logr.Logger) (*http.ServeMux, error) {
 	for _, change := range s.options.HandlerOpts {
 		change(&options)
 	}
-	s.handlers[metricsPath] = promhttp.HandlerFor(metrics.Registry, options)
+	s.handlers[metricsPath] = limited(promhttp.HandlerFor(metrics.Registry, options))
 	mux := http.NewServeMux()
 	for _, path := range slices.Sorted(maps.Keys(s.handlers)) {
 		handler := s.handlers[path]
@@ -236,6 +240,22 @@ func (s *server) routes(log logr.Logger) (*http.ServeMux, error) {
 		}
 	}
 	return mux, nil
+}
+
+// limited leaves a client that stops reading after writeLimit: it would keep a copy of the metrics,
+// and a goroutine, for as long as it likes. The server takes the deadline away after the answer.
+func limited(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler.ServeHTTP(limitedWriter{w}, r)
+	})
+}
+
+type limitedWriter struct{ http.ResponseWriter }
+
+func (w limitedWriter) Write(p []byte) (int, error) {
+	control := http.NewResponseController(w.ResponseWriter)
+	_ = control.SetWriteDeadline(time.Now().Add(writeLimit)) // a writer without one has none
+	return w.ResponseWriter.Write(p)
 }
 
 // handle is mux.Handle, but returns an error where that panics.

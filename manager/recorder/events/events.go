@@ -9,9 +9,10 @@ package events
 
 import (
 	"fmt"
-	"reflect"
 
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 )
 
 // EventRecorder records that something happened to an object.
@@ -82,10 +83,7 @@ func (f *FakeRecorder) AnnotatedEventf(
 
 // kindOf is empty for an object without a kind in it, such as one from a typed client.
 func kindOf(obj runtime.Object) string {
-	if obj == nil {
-		return ""
-	}
-	if v := reflect.ValueOf(obj); v.Kind() == reflect.Pointer && v.IsNil() {
+	if anyvalue.IsNil(obj) {
 		return ""
 	}
 	gvk := obj.GetObjectKind().GroupVersionKind()

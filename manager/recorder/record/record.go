@@ -12,6 +12,8 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 )
 
 // EventRecorder records that something happened to an object.
@@ -37,7 +39,7 @@ type EventRecorder = interface {
 type FakeRecorder struct {
 	// Events is sent to by the recorder and received by the test. It is never closed.
 	Events chan string
-	// IncludeObject adds the object's kind.
+	// IncludeObject adds the object's kind, unless the object is nil.
 	IncludeObject bool
 }
 
@@ -73,7 +75,7 @@ func (f *FakeRecorder) write(
 		return
 	}
 	line := eventtype + " " + reason + " " + message
-	if f.IncludeObject {
+	if f.IncludeObject && !anyvalue.IsNil(object) {
 		gvk := object.GetObjectKind().GroupVersionKind()
 		line += fmt.Sprintf(" involvedObject{kind=%s,apiVersion=%s}", gvk.Kind, gvk.GroupVersion())
 	}

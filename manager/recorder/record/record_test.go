@@ -27,6 +27,18 @@ func TestTheFakeSaysWhatWasRecorded(t *testing.T) {
 		<-f.Events)
 }
 
+// A test of a user's reconciler may have no object at hand.
+func TestTheFakeTakesAnEventAboutNothing(t *testing.T) {
+	f := NewFakeRecorder(3)
+	f.IncludeObject = true
+	f.Event(nil, "Normal", "Scaled", "down")
+	f.Eventf((*corev1.Pod)(nil), "Normal", "Scaled", "to %d", 3)
+	f.AnnotatedEventf(nil, map[string]string{"a": "b"}, "Normal", "Scaled", "up")
+	require.Equal(t, "Normal Scaled down", <-f.Events)
+	require.Equal(t, "Normal Scaled to 3", <-f.Events)
+	require.Equal(t, "Normal Scaled up map[a:b]", <-f.Events)
+}
+
 func TestAFakeWithoutAChannelThrowsEventsAway(*testing.T) {
 	(&FakeRecorder{}).Event(nil, "Normal", "Scaled", "to nowhere")
 }

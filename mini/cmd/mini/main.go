@@ -39,6 +39,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading the file that KUBECONFIG names: %w", err)
 	}
+	config.UserAgent = rest.DefaultKubernetesUserAgent()
 	config.WarningHandler = rest.NoWarnings{} // each write of Endpoints would print one
 	recorder := trace.New(1 << 14)
 	steps := xray.NewSteps(recorder)

@@ -7,6 +7,7 @@ package metrics
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/loopwright/loopwright/internal/ownmetrics"
 	"github.com/loopwright/loopwright/manager/metrics"
 )
 
@@ -17,6 +18,6 @@ var WebhookPanics = prometheus.NewCounterVec(prometheus.CounterOpts{
 }, nil)
 
 func init() {
-	metrics.Registry.MustRegister(WebhookPanics)
+	ownmetrics.Register(metrics.Registry, WebhookPanics)
 	WebhookPanics.WithLabelValues() // so that it is 0 and not absent before the first panic
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/loopwright/loopwright/internal/ownmetrics"
 	"github.com/loopwright/loopwright/manager/metrics"
 )
 
@@ -35,7 +36,7 @@ var (
 	}, []string{"webhook"})
 )
 
-func init() { metrics.Registry.MustRegister(latency, total, inFlight) }
+func init() { ownmetrics.Register(metrics.Registry, latency, total, inFlight) }
 
 // InstrumentedHook measures a handler that is served at this path.
 func InstrumentedHook(path string, hook http.Handler) http.Handler {
