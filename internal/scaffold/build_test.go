@@ -23,7 +23,8 @@ const hangLimit = 15 * time.Minute
 // made is a project whose text is complete, in a folder with a space in its name.
 type made struct {
 	*testing.T
-	dir string
+	dir   string
+	ended chan struct{} // closed when `make run` has ended
 }
 
 func newMade(t *testing.T, options Options) *made {
@@ -186,64 +187,122 @@ func (m *made) worksWithOtherClients(options Options) {
 	require.NoError(m, os.Remove(added))
 }
 
-// runs is `make run`, with kubectl beside it.
+// runs is `make run`, with kubectl beside it, twice.
 func (m *made) runs(options Options) {
-	settings := filepath.Join(m.dir, "config", "local.yaml")
-	text, err := os.ReadFile(settings)
-	require.NoError(m, err)
-	off := strings.NewReplacer("127.0.0.1:8080", `"0"`, "127.0.0.1:8081", `"0"`) // another test may have these ports
-	require.NoError(m, os.WriteFile(settings, []byte(off.Replace(string(text))), 0o600))
-
-	// Ctrl-C must not take the cleaning up away. The program is told, too, and ends.
-	_, stop := signal.NotifyContext(m.Context(), os.Interrupt, syscall.SIGTERM)
-	m.Cleanup(stop)
+	m.sets("127.0.0.1:8080", `"0"`) // another test may have these ports
+	m.sets("127.0.0.1:8081", `"0"`)
 	m.Cleanup(func() {
 		m.does("make", "cluster-down")
 		assert.Contains(m, m.does("make", "cluster-status"), "No embedded cluster is running")
 	})
+	samples := func() bool { return m.kubectl("apply", "-f", "config/samples").Run() == nil }
+	objects := []string{strings.ToLower(options.Kind) + ".shop.example.com/first", "order/first"}
+	m.whileItRuns(func() {
+		m.eventually(samples, "the samples cannot be applied")
+		for _, object := range objects {
+			m.says("wait", "--for=condition=Ready", "--timeout=5m", object)
+			m.says("delete", "--timeout=5m", object) // its finalizer has to be removed
+		}
+		reasons := strings.Fields(m.says("get", "events", "-o", "jsonpath={.items[*].reason}"))
+		assert.True(m, slices.Contains(reasons, "Written") && slices.Contains(reasons, "Removed"), "the events are %s", reasons)
+		m.mayDoWhatItNeeds()
+		if options.Webhooks {
+			blank := m.kubectl("apply", "-f", "-")
+			blank.Stdin = strings.NewReader("apiVersion: shop.example.com/v1\nkind: Order\nmetadata: {name: blank}\nspec: {message: ' '}\n")
+			output, err := blank.CombinedOutput()
+			assert.Error(m, err)
+			assert.Contains(m, string(output), "it has no text", "the webhook of the second kind is not called")
+		}
+		m.says("apply", "-f", "config/samples")
+		for _, object := range objects {
+			m.says("wait", "--for=condition=Ready", "--timeout=5m", object)
+		}
+	})
+
+	// The wrong way to remove it: the objects are there, and nobody runs who could remove their finalizers. One CRD is
+	// gone altogether, and the other one waits.
+	uid := func() string {
+		output, _ := m.kubectl("get", "crd", plural(strings.ToLower(options.Kind))+".shop.example.com", "-o", "jsonpath={.metadata.uid}").Output()
+		return string(output)
+	}
+	before := uid()
+	m.says("patch", objects[1], "--type=merge", "--patch", `{"metadata":{"finalizers":null}}`)
+	m.says("delete", "-f", "config/crd", "--wait=false")
+	m.says("wait", "--for=delete", "--timeout=5m", "crd/orders.shop.example.com")
+	m.whileItRuns(func() {
+		m.eventually(func() bool { return uid() != "" && uid() != before }, "the CRD that was being deleted is not installed again")
+		m.eventually(samples, "the samples cannot be applied to the new CRD")
+		for _, object := range objects {
+			m.says("wait", "--for=condition=Ready", "--timeout=5m", object)
+		}
+	})
+}
+
+// sets replaces a part of the settings of `make run`.
+func (m *made) sets(was, is string) {
+	m.Helper()
+	name := filepath.Join(m.dir, "config", "local.yaml")
+	text, err := os.ReadFile(name)
+	require.NoError(m, err)
+	require.Contains(m, string(text), was)
+	require.NoError(m, os.WriteFile(name, []byte(strings.ReplaceAll(string(text), was, is)), 0o600))
+}
+
+// says runs a kubectl that has to succeed, and returns what it printed.
+func (m *made) says(words ...string) string {
+	m.Helper()
+	output, err := m.kubectl(words...).CombinedOutput()
+	require.NoError(m, err, "kubectl %s: %s", strings.Join(words, " "), output)
+	return string(output)
+}
+
+// whileItRuns does something beside `make run`, and then ends that as Ctrl-C does.
+func (m *made) whileItRuns(does func()) {
+	m.Helper()
+	// Ctrl-C must not take the cleaning up away. The program is told, too, and ends.
+	_, ignore := signal.NotifyContext(m.Context(), os.Interrupt, syscall.SIGTERM)
+	m.Cleanup(ignore)
 	run := m.command(context.Background(), "make", "run")
 	run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var said strings.Builder
 	run.Stdout, run.Stderr = &said, &said
 	require.NoError(m, run.Start())
-	ended := make(chan error, 1) // make ends once
-	go func() { ended <- run.Wait() }()
-	defer func() {
-		assert.NoError(m, syscall.Kill(-run.Process.Pid, syscall.SIGINT)) // as Ctrl-C does
-		<-ended                                                           // with an error, as make was interrupted
-		assert.NotContains(m, said.String(), "Error ", "the program has not ended in good order")
-		left, err := m.kubectl("get", "mutatingwebhookconfigurations,validatingwebhookconfigurations", "-o", "name").CombinedOutput()
-		assert.NoError(m, err)
-		assert.Empty(m, string(left), "without a server, the webhooks refuse each write")
+	m.ended = make(chan struct{})
+	go func() {
+		defer close(m.ended)
+		_ = run.Wait() // an error, as make is interrupted
 	}()
+	defer func() {
+		_ = syscall.Kill(-run.Process.Pid, syscall.SIGINT) // as Ctrl-C does; if it has ended, what it said shows it
+		<-m.ended
+		assert.NotContains(m, said.String(), "Error ", "the program has not ended in good order")
+		if m.Failed() {
+			m.Log(said.String())
+		}
+		left := m.says("get", "mutatingwebhookconfigurations,validatingwebhookconfigurations", "-o", "name")
+		assert.Empty(m, left, "without a server, the webhooks refuse each write")
+	}()
+	does()
+}
 
-	samples := func() bool { return m.kubectl("apply", "-f", "config/samples").Run() == nil }
-	require.Eventually(m, samples, hangLimit, 200*time.Millisecond, "the samples cannot be applied")
-	for _, object := range []string{strings.ToLower(options.Kind) + ".shop.example.com/first", "order/first"} {
-		output, err := m.kubectl("wait", "--for=condition=Ready", "--timeout=5m", object).CombinedOutput()
-		require.NoError(m, err, "%s", output)
-		output, err = m.kubectl("delete", "--timeout=5m", object).CombinedOutput()
-		require.NoError(m, err, "the finalizer is not removed: %s", output)
-	}
-	output, err := m.kubectl("get", "events", "-o", "jsonpath={.items[*].reason}").CombinedOutput()
-	require.NoError(m, err)
-	reasons := strings.Fields(string(output))
-	assert.True(m, slices.Contains(reasons, "Written") && slices.Contains(reasons, "Removed"), "the events are %s", reasons)
-	m.mayDoWhatItNeeds()
-	if options.Webhooks {
-		blank := m.kubectl("apply", "-f", "-")
-		blank.Stdin = strings.NewReader("apiVersion: shop.example.com/v1\nkind: Order\nmetadata: {name: blank}\nspec: {message: ' '}\n")
-		output, err := blank.CombinedOutput()
-		assert.Error(m, err)
-		assert.Contains(m, string(output), "it has no text", "the webhook of the second kind is not called")
+// eventually asks until the answer is yes, or `make run` has ended.
+func (m *made) eventually(ask func() bool, problem string) {
+	m.Helper()
+	for limit := time.After(hangLimit); !ask(); {
+		select {
+		case <-m.ended:
+			require.Fail(m, problem, "the program has ended")
+		case <-limit:
+			require.Fail(m, problem)
+		case <-time.After(200 * time.Millisecond):
+		}
 	}
 }
 
 // mayDoWhatItNeeds asks the API server what the manager may do with ConfigMaps in a cluster. A manager that may delete
 // those of everybody is one that a careful team does not install.
 func (m *made) mayDoWhatItNeeds() {
-	output, err := m.kubectl("apply", "-f", "config/manager/namespace.yaml", "-f", "config/rbac").CombinedOutput()
-	require.NoError(m, err, "%s", output)
+	m.says("apply", "-f", "config/manager/namespace.yaml", "-f", "config/rbac")
 	may := func(verb, namespace string) string { // "no" is an exit code, too
 		answer, _ := m.kubectl("auth", "can-i", verb, "configmaps", "--namespace", namespace,
 			"--as", "system:serviceaccount:shop-system:shop-manager").Output()
@@ -252,7 +311,7 @@ func (m *made) mayDoWhatItNeeds() {
 	granted := func() bool {
 		return may("update", "default") == "yes" && may("delete", "shop-system") == "yes"
 	}
-	require.Eventually(m, granted, hangLimit, 200*time.Millisecond, "it may not do its work")
+	m.eventually(granted, "it may not do its work")
 	assert.Equal(m, "no", may("delete", "default"), "it may delete ConfigMaps outside of the catalog")
 	for _, namespace := range []string{"default", "shop-system"} {
 		assert.Equal(m, "no", may("deletecollection", namespace), "it needs no right to delete many at once in %s", namespace)
