@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -217,6 +218,7 @@ func (m *made) runs(options Options) {
 		for _, object := range objects {
 			m.says("wait", "--for=condition=Ready", "--timeout=5m", object)
 		}
+		m.mayWriteItsOwnOnly(m.says("get", objects[0], "-o", "jsonpath={.metadata.uid}"))
 	})
 
 	// The wrong way to remove it: the objects are there, and nobody runs who could remove their finalizers. One CRD is
@@ -299,13 +301,15 @@ func (m *made) eventually(ask func() bool, problem string) {
 	}
 }
 
+// manager is the user as whom the manager runs in a cluster.
+const manager = "system:serviceaccount:shop-system:shop-manager"
+
 // mayDoWhatItNeeds asks the API server what the manager may do with ConfigMaps in a cluster. A manager that may delete
 // those of everybody is one that a careful team does not install.
 func (m *made) mayDoWhatItNeeds() {
 	m.says("apply", "-f", "config/manager/namespace.yaml", "-f", "config/rbac")
 	may := func(verb, namespace string) string { // "no" is an exit code, too
-		answer, _ := m.kubectl("auth", "can-i", verb, "configmaps", "--namespace", namespace,
-			"--as", "system:serviceaccount:shop-system:shop-manager").Output()
+		answer, _ := m.kubectl("auth", "can-i", verb, "configmaps", "--namespace", namespace, "--as", manager).Output()
 		return strings.TrimSpace(string(answer))
 	}
 	granted := func() bool {
@@ -316,4 +320,40 @@ func (m *made) mayDoWhatItNeeds() {
 	for _, namespace := range []string{"default", "shop-system"} {
 		assert.Equal(m, "no", may("deletecollection", namespace), "it needs no right to delete many at once in %s", namespace)
 	}
+}
+
+// mayWriteItsOwnOnly tries what a manager that somebody has taken over would try: change what everybody relies on.
+func (m *made) mayWriteItsOwnOnly(uid string) {
+	const refusal = "may write only ConfigMaps that an object of shop.example.com controls"
+	owned := func(apiVersion, controller string) string {
+		return "ownerReferences: [{apiVersion: " + apiVersion + ", kind: Shop, name: first, uid: " + uid + ", controller: " + controller + "}]"
+	}
+	ours, none := owned("shop.example.com/v1", "true"), "labels: {}"
+	write := func(verb, namespace, name, owner string) string {
+		command := m.kubectl(verb, "--as", manager, "-f", "-")
+		command.Stdin = strings.NewReader("apiVersion: v1\nkind: ConfigMap\nmetadata: {namespace: " + namespace + ", name: " + name + ", " + owner + "}\n")
+		output, err := command.CombinedOutput()
+		assert.Equal(m, strings.Contains(string(output), "rror"), err != nil, "%s", output)
+		return string(output)
+	}
+	tries := 0
+	refused := func() bool { // a policy takes a moment until it has effect
+		tries++
+		return strings.Contains(write("create", "kube-system", "try-"+strconv.Itoa(tries), none), refusal)
+	}
+	m.eventually(refused, "the manager may create any ConfigMap in kube-system")
+
+	m.says("create", "configmap", "aws-auth", "--namespace", "kube-system")
+	m.says("create", "configmap", "theirs", "--namespace", "default")
+	for _, owner := range []string{none, owned("apps/v1", "true"), owned("shop.example.com.evil/v1", "true"), owned("shop.example.com/v1", "false")} {
+		assert.Contains(m, write("replace", "kube-system", "aws-auth", owner), refusal, owner)
+		assert.Contains(m, write("create", "default", "another", owner), refusal, owner)
+	}
+	for namespace, name := range map[string]string{"kube-system": "aws-auth", "default": "theirs"} {
+		assert.Contains(m, write("replace", namespace, name, ours), refusal, "it claims to own what it did not make")
+	}
+	m.says("create", "--as", manager, "configmap", "entry", "--namespace", "shop-system")
+	assert.Contains(m, write("replace", "shop-system", "entry", none), "replaced")
+	assert.Contains(m, write("create", "default", "ours", ours), "created")
+	assert.Contains(m, write("replace", "default", "ours", none), refusal, "it gives away what is its own")
 }
