@@ -2,6 +2,11 @@ package scaffold
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -15,6 +20,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/internal/pki"
 )
 
 // hangLimit is how long a command may take before it counts as hanging. Most of it is for a cold
@@ -191,11 +198,12 @@ func (m *made) worksWithOtherClients(options Options) {
 // runs is `make run`, with kubectl beside it, twice.
 func (m *made) runs(options Options) {
 	m.sets("127.0.0.1:8080", `"0"`) // another test may have these ports
-	m.sets("127.0.0.1:8081", `"0"`)
 	m.Cleanup(func() {
 		m.does("make", "cluster-down")
 		assert.Contains(m, m.does("make", "cluster-status"), "No embedded cluster is running")
 	})
+	m.namesAnAddressThatIsTaken()
+
 	samples := func() bool { return m.kubectl("apply", "-f", "config/samples").Run() == nil }
 	objects := []string{strings.ToLower(options.Kind) + ".shop.example.com/first", "order/first"}
 	m.whileItRuns(func() {
@@ -236,8 +244,99 @@ func (m *made) runs(options Options) {
 		m.eventually(samples, "the samples cannot be applied to the new CRD")
 		for _, object := range objects {
 			m.says("wait", "--for=condition=Ready", "--timeout=5m", object)
+			m.says("delete", "--timeout=5m", object)
 		}
 	})
+	m.hasEnoughRights(options, objects)
+}
+
+// hasEnoughRights runs the manager with the settings and the rights that it has in a cluster.
+func (m *made) hasEnoughRights(options Options, objects []string) {
+	settings, err := os.ReadFile(filepath.Join(m.dir, "config", "manager", "settings.yaml"))
+	require.NoError(m, err)
+	port := func() string {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(m, err)
+		defer func() { assert.NoError(m, listener.Close()) }()
+		_, port, err := net.SplitHostPort(listener.Addr().String())
+		require.NoError(m, err)
+		return port
+	}
+	metrics := "127.0.0.1:" + port()
+	dir := m.TempDir()
+	here := strings.NewReplacer(":8443", metrics, ":8081", `"0"`, "9443", port(), "/certificate", dir).Replace(string(settings))
+	require.NoError(m, os.WriteFile(filepath.Join(dir, "settings.yaml"), []byte(here), 0o600))
+	ca, err := pki.NewCA("test")
+	require.NoError(m, err)
+	server, err := ca.Server("webhooks", "127.0.0.1")
+	require.NoError(m, err)
+	require.NoError(m, os.WriteFile(filepath.Join(dir, "tls.crt"), server.CertPEM, 0o600))
+	require.NoError(m, os.WriteFile(filepath.Join(dir, "tls.key"), server.KeyPEM, 0o600))
+	config := filepath.Join(dir, "kubeconfig")
+	require.NoError(m, os.WriteFile(config, []byte(m.says("config", "view", "--raw", "--flatten")), 0o600))
+	m.says("config", "set", "--kubeconfig", config, "users."+m.says("config", "view", "-o", "jsonpath={.users[0].name}")+".as", manager)
+	m.does("make", "build")
+	run := m.command(context.Background(), filepath.Join(m.dir, "bin", "manager"), "--config="+filepath.Join(dir, "settings.yaml"))
+	run.Env = append(run.Env, "KUBECONFIG="+config)
+	m.while(run, func() {
+		m.says("apply", "-f", "config/samples")
+		for i, object := range objects {
+			m.says("wait", "--for=condition=Ready", "--timeout=5m", object)
+			entry := []string{strings.ToLower(options.Kind), "order"}[i] + ".default.first"
+			m.says("get", "configmap", entry, "--namespace", "shop-system")
+			m.says("delete", "--timeout=5m", object)
+			output, err := m.kubectl("get", "configmap", entry, "--namespace", "shop-system").CombinedOutput()
+			assert.Error(m, err, "the entry is still there: %s", output)
+		}
+		m.showsItsMetricsToWhoMaySeeThem("https://" + metrics + "/metrics")
+	})
+}
+
+// showsItsMetricsToWhoMaySeeThem reads the metrics as a stranger, as somebody without the role, and as the README does.
+func (m *made) showsItsMetricsToWhoMaySeeThem(url string) {
+	m.says("create", "serviceaccount", "stranger")
+	m.says("create", "serviceaccount", "scraper")
+	m.says("create", "clusterrolebinding", "shop-scraper", "--clusterrole=shop-metrics-reader", "--serviceaccount=default:scraper")
+	m.eventually(func() bool {
+		answer, _ := m.kubectl("auth", "can-i", "get", "/metrics", "--as", "system:serviceaccount:default:scraper").Output()
+		return strings.TrimSpace(string(answer)) == "yes"
+	}, "the scraper has not got its role")
+	insecure := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} // as curl --insecure
+	defer insecure.CloseIdleConnections()
+	status := func(token string) (int, string) {
+		request, err := http.NewRequestWithContext(m.Context(), http.MethodGet, url, http.NoBody)
+		require.NoError(m, err)
+		request.Header.Set("Authorization", "Bearer "+token)
+		response, err := insecure.Do(request)
+		require.NoError(m, err)
+		text, err := io.ReadAll(response.Body)
+		require.NoError(m, errors.Join(err, response.Body.Close()))
+		return response.StatusCode, string(text)
+	}
+	for token, want := range map[string]int{
+		"":      http.StatusUnauthorized,
+		"wrong": http.StatusUnauthorized,
+		strings.TrimSpace(m.says("create", "token", "stranger")): http.StatusForbidden,
+		strings.TrimSpace(m.says("create", "token", "scraper")):  http.StatusOK,
+	} {
+		got, text := status(token)
+		assert.Equal(m, want, got, text)
+		assert.Equal(m, want == http.StatusOK, strings.Contains(text, "controller_runtime_reconcile_total"), text)
+	}
+}
+
+// namesAnAddressThatIsTaken runs `make run` beside a program that has the port of the probes, which it switches off
+// afterwards.
+func (m *made) namesAnAddressThatIsTaken() {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(m, err)
+	defer func() { assert.NoError(m, taken.Close()) }()
+	m.sets("127.0.0.1:8081", taken.Addr().String())
+	output, err := m.command(m.Context(), "make", "run").CombinedOutput()
+	assert.Error(m, err)
+	assert.Contains(m, string(output), "probeAddress in config/local.yaml: listen tcp "+taken.Addr().String())
+	assert.NoFileExists(m, filepath.Join(m.dir, ".loopwright", "cluster", "kubeconfig"), "it has waited for a cluster first")
+	m.sets(taken.Addr().String(), `"0"`)
 }
 
 // sets replaces a part of the settings of `make run`.
@@ -258,13 +357,18 @@ func (m *made) says(words ...string) string {
 	return string(output)
 }
 
-// whileItRuns does something beside `make run`, and then ends that as Ctrl-C does.
+// whileItRuns does something beside `make run`.
 func (m *made) whileItRuns(does func()) {
+	m.Helper()
+	m.while(m.command(context.Background(), "make", "run"), does)
+}
+
+// while does something beside a program of the project, and then ends that as Ctrl-C does.
+func (m *made) while(run *exec.Cmd, does func()) {
 	m.Helper()
 	// Ctrl-C must not take the cleaning up away. The program is told, too, and ends.
 	_, ignore := signal.NotifyContext(m.Context(), os.Interrupt, syscall.SIGTERM)
 	m.Cleanup(ignore)
-	run := m.command(context.Background(), "make", "run")
 	run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var said strings.Builder
 	run.Stdout, run.Stderr = &said, &said

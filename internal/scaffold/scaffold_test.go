@@ -242,6 +242,7 @@ func TestTheOperatorOfThisRepositoryHasThePlanOfANewProject(t *testing.T) {
 		"config/manager/":                 "it is compared, and not deployed",
 		"config/kustomization.yaml":       "it is compared, and not deployed",
 		"config/rbac/binding.yaml":        "it is compared, and not deployed",
+		"config/rbac/metrics.yaml":        "it is compared, and not deployed",
 		"config/rbac/policy.yaml":         "it is compared, and not deployed",
 		"config/webhook/service.yaml":     "it is compared, and not deployed",
 		"config/webhook/certificate.yaml": "it is compared, and not deployed",
