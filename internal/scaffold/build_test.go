@@ -48,7 +48,11 @@ func newMade(t *testing.T, options Options) *made {
 		require.NoError(t, os.Unsetenv(name))
 	}
 	require.NoError(t, New(options, t.Output()))
-	require.NoError(t, Complete(t.Context(), m.dir, t.Output()))
+	var said strings.Builder
+	require.NoError(t, Complete(t.Context(), m.dir, io.MultiWriter(&said, t.Output())))
+	const first = "make generate, the first time: "
+	assert.Contains(t, said.String(), first)
+	assert.NotContains(t, m.does("make", "generate"), first, "it is said each time")
 	return m
 }
 
