@@ -64,6 +64,20 @@ func main() {
 		println(word)
 	}
 }
+-- proxy/github.com_loopwright_loopwright_tools_v1.3.0/.mod --
+module github.com/loopwright/loopwright/tools
+
+go 1.26.0
+-- proxy/github.com_loopwright_loopwright_tools_v1.3.0/.info --
+{"Version": "v1.3.0"}
+-- proxy/github.com_loopwright_loopwright_tools_v1.3.0/go.mod --
+module github.com/loopwright/loopwright/tools
+
+go 1.26.0
+-- proxy/github.com_loopwright_loopwright_tools_v1.3.0/image/main.go --
+package main
+
+func main() { println("from a release that go.mod does not have") }
 `
 
 // A project begins on a checkout, and goes on with a release. It can be deployed on both.

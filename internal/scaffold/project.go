@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"go/types"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -36,6 +37,7 @@ type project struct {
 	Packages          string // what the import paths of its packages begin with
 	Version           string // of Loopwright
 	Replace           string // the checkout, as go.mod writes it
+	Commit            string // of the checkout; "" if it has none
 	Kinds             []names
 }
 
@@ -91,6 +93,7 @@ func (p *project) requires(o Options) error {
 		if p.Replace, err = replacement(o.Dir, to); err != nil {
 			return err
 		}
+		p.Commit = commitOf(to)
 		p.Version = "v0.0.0-00010101000000-000000000000" // what the go command writes for a module that is replaced
 		return nil
 	}
@@ -102,6 +105,17 @@ func (p *project) requires(o Options) error {
 		return fmt.Errorf("--version %q is not a version: versions look like v1.2.3", o.Version)
 	}
 	return nil
+}
+
+// commitOf is the commit of a checkout, or "" if it is not the top of a git repository: it may have been unpacked from
+// an archive, into the repository of something else.
+func commitOf(checkout string) string {
+	said, err := exec.Command("git", "-C", checkout, "rev-parse", "--show-prefix", "HEAD").Output()
+	commit, isTop := strings.CutPrefix(string(said), "\n") // at the top, the prefix is an empty line
+	if err != nil || !isTop {
+		return ""
+	}
+	return strings.TrimSpace(commit)
 }
 
 // replacement is how the go.mod of a project names a checkout. A relative path stays right when both
@@ -192,7 +206,7 @@ var (
 		"api", "apierrors", "builder", "client", "context", "controllerutil", "corev1", "ctrl", "equality", "field", "fmt",
 		"handler", "meta", "metav1", "predicate", "recorder", "strings", "types", "admission", "errors", "testing",
 		"before", "catalog", "claim", "config", "create", "ctx", "did", "entry", "err", "eventually", "failed", "k8sClient",
-		"kind", "key", "own", "patch", "poll", "problem", "r", "ready", "register", "remove", "req", "t", "theirs", "v", "want",
+		"kind", "key", "own", "patch", "poll", "problem", "r", "ready", "register", "remove", "req", "seen", "t", "theirs", "v", "want",
 	}
 )
 

@@ -170,8 +170,9 @@ func writeFile(name string, text []byte) (err error) {
 // cache does not have.
 func Complete(ctx context.Context, dir string, out io.Writer) error {
 	for _, step := range []struct{ says, command, on string }{
-		{"Asking the go command for the modules.", "go mod tidy", "without a network, try again later"},
-		{"Asking it for those of the tools.", "go -C tools mod tidy", "without a network, try again later"},
+		{"Asking the go command for the modules: up to 2 minutes, if it has to download them.",
+			"go mod tidy", "without a network, try again later"},
+		{"Asking it for those of the tools: up to a minute.", "go -C tools mod tidy", "without a network, try again later"},
 		{"Making deep copies, CRDs and rights.", "make generate", "it needs make"},
 	} {
 		_, _ = fmt.Fprintln(out, step.says)
@@ -180,10 +181,11 @@ func Complete(ctx context.Context, dir string, out io.Writer) error {
 		command.Dir = dir
 		command.Env = append(os.Environ(), "GOWORK=off")
 		command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
-		if said, err := command.CombinedOutput(); err != nil {
-			return fmt.Errorf("the files are written, but `%s` failed: %w (%s). In %s, "+
-				"`go mod tidy && go -C tools mod tidy && make generate` does what is left. It said:\n%s",
-				step.command, err, step.on, dir, said)
+		command.Stdout, command.Stderr = out, out // "go: downloading ..." shows that something is going on
+		if err := command.Run(); err != nil {
+			return fmt.Errorf("the files are written, but `%s` failed: %w (%s). What it said is above. In %s, "+
+				"`go mod tidy && go -C tools mod tidy && make generate` does what is left",
+				step.command, err, step.on, dir)
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -135,6 +136,40 @@ func TestTheCheckoutIsNamedByAPathThatStaysRight(t *testing.T) {
 	assert.Equal(t, `"../a checkout"`, got)
 }
 
+// A workflow that takes the newest commit of another repository fails some morning, and nobody has changed anything.
+func TestCITakesTheCommitOfTheCheckout(t *testing.T) {
+	for _, name := range []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"} { // a hook of git has them
+		t.Setenv(name, "")
+		require.NoError(t, os.Unsetenv(name))
+	}
+	git := func(dir string, words ...string) string {
+		said, err := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.com"}, words...)...).CombinedOutput()
+		require.NoError(t, err, "%s", said)
+		return strings.TrimSpace(string(said))
+	}
+	work := t.TempDir()
+	outer := filepath.Join(work, "outer")
+	inner := filepath.Join(outer, "unpacked") // from an archive, into a repository of something else
+	plain := filepath.Join(work, "plain")
+	for _, dir := range []string{outer, inner, plain} {
+		require.NoError(t, writeFile(filepath.Join(dir, "go.mod"), []byte("module "+ours+"\n")))
+	}
+	git(work, "init", "--quiet", outer)
+	git(outer, "add", "go.mod", "unpacked/go.mod")
+	git(outer, "commit", "--quiet", "--message", "a")
+	const workflow = ".github/workflows/ci.yml"
+	for checkout, want := range map[string]string{
+		outer: "checkout --detach " + git(outer, "rev-parse", "HEAD") + "\n", inner: "checkout --detach HEAD\n", plain: "checkout --detach HEAD\n",
+	} {
+		options := shop(filepath.Join(t.TempDir(), "shop"))
+		options.Version, options.Replace = "", checkout
+		text := written(t, options)[workflow]
+		assert.Contains(t, text, want, checkout)
+		assert.Equal(t, checkout != outer, strings.Contains(text, "Put the commit that you work with in the place of HEAD"), text)
+	}
+	assert.NotContains(t, written(t, shop(filepath.Join(t.TempDir(), "shop")))[workflow], "git clone", "a release is in go.mod")
+}
+
 // The name is in the marker of the type, in the rights and in the name of the CRD's file.
 func TestThePluralIsThatOfEnglish(t *testing.T) {
 	for word, want := range map[string]string{
@@ -242,6 +277,8 @@ func TestTheOperatorOfThisRepositoryHasThePlanOfANewProject(t *testing.T) {
 		"config/manager/":                 "it is compared, and not deployed",
 		"config/kustomization.yaml":       "it is compared, and not deployed",
 		"config/rbac/binding.yaml":        "it is compared, and not deployed",
+		"config/rbac/metrics.yaml":        "it is compared, and not deployed",
+		"config/rbac/policy.yaml":         "it is compared, and not deployed",
 		"config/webhook/service.yaml":     "it is compared, and not deployed",
 		"config/webhook/certificate.yaml": "it is compared, and not deployed",
 		"config/samples/":                 "its README has one",
