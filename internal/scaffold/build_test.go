@@ -219,6 +219,7 @@ func (m *made) runs(options Options) {
 		reasons := strings.Fields(m.says("get", "events", "-o", "jsonpath={.items[*].reason}"))
 		assert.True(m, slices.Contains(reasons, "Written") && slices.Contains(reasons, "Removed"), "the events are %s", reasons)
 		m.mayDoWhatItNeeds()
+		m.reportsARuleThatIsNewer()
 		if options.Webhooks {
 			blank := m.kubectl("apply", "-f", "-")
 			blank.Stdin = strings.NewReader("apiVersion: shop.example.com/v1\nkind: Order\nmetadata: {name: blank}\nspec: {message: ' '}\n")
