@@ -130,11 +130,8 @@ image: ## Write the controllers as a container image, for amd64 and arm64; needs
 .PHONY: quick test test-packages test-modules test-course test-all
 # Linked without symbol tables: no test reads them, and there are 200 binaries to link.
 TESTED := -vet=off -ldflags=-s -p $(TESTED_AT_ONCE)
-# The chapters' programs are 77 test binaries to link. Most of them depend on nothing but files, which the cache of test
-# results knows: only those that can have changed run again. Clusters it does not know.
-ON_A_CLUSTER = $(shell grep -rl clustertest --include='*_test.go' chapters | sed 's|^|$(shell go list -m)/|; s|/[^/]*$$||' | sort -u)
-PROGRAMS = $(filter-out $(ON_A_CLUSTER),$(shell go list ./chapters/...))
-LIBRARY = $(shell go list ./... | grep -v /chapters/)
+# The longest first, so that no processor waits for them at the end.
+LIBRARY = $(shell go list ./mini ./controllers/garbagecollector ./internal/hostile ./... | grep -v /chapters/)
 # Each command of a test is a part of the report at its end, and so is each test binary that it runs.
 test test-packages test-modules test-course: export SLOWEST_LOG = $(CURDIR)/.loopwright/slowest.log
 PART = $(SLOWEST) run -name
@@ -149,19 +146,19 @@ test: $(CLUSTER_COMMAND) $(COURSE) $(SLOWEST) ## Prove the library and the cours
 	@$(MAKE) --no-print-directory -j3 test-packages test-modules test-course
 	@echo "What took the most processor time, without what it ran and is listed itself:"
 	@$(SLOWEST) report
-# Commands without a shell: make passes a SIGTERM on to them, and with the go command its tests and their clusters end.
-# `make check` vets everything. The book's tests read texts, which the cache of test results does not know, either.
-test-packages: $(SLOWEST)
-	@echo "The library, mini, and the chapters that need a cluster"
-	@$(PART) "compiling and linking the library's tests" go test $(RACE) -count=1 -timeout 30m $(EACH_PART) $(TESTED) $(LIBRARY) $(ON_A_CLUSTER)
-	@echo "The chapters' programs on the in-memory API server"
-	@$(PART) "the chapters' programs" go test $(RACE) -timeout 30m $(TESTED) $(PROGRAMS)
+# exec: make passes a SIGTERM on to the command, and not to a shell; with the go command its tests and their clusters end.
+# `make check` vets everything. -count=1 where clusters and texts are read, which the cache of test results does not know.
+test-packages: $(SLOWEST) $(COURSE)
+	@echo "The library and mini"
+	@exec $(PART) "compiling and linking the library's tests" go test $(RACE) -count=1 -timeout 30m $(EACH_PART) $(TESTED) $(LIBRARY)
+	@echo "The chapters' programs"
+	@exec $(PART) "the chapters' programs" $(COURSE) programs $(subst -race,--race,$(RACE))
 test-modules: $(SLOWEST)
-	$(PART) "the benchmarks' tests" go -C benchmarks test -short $(TESTED) ./...
-	$(PART) "compiling and linking the benchmarks" go -C benchmarks test -count=1 -timeout 20m $(EACH_PART) $(TESTED) -run RealServer ./client ./election ./controllers ./endtoend
-	$(PART) "compiling and linking the operator's tests" go -C operator test -count=1 -timeout 20m $(EACH_PART) $(TESTED) ./compare
-	$(PART) "the image's tests" go -C tools test $(TESTED) ./image
-	$(PART) "compiling and linking the book's tests" go -C docs/book test -short -count=1 -timeout 30m $(EACH_PART) $(TESTED) ./...
+	exec $(PART) "the benchmarks' tests" go -C benchmarks test -short $(TESTED) ./...
+	exec $(PART) "compiling and linking the benchmarks" go -C benchmarks test -count=1 -timeout 20m $(EACH_PART) $(TESTED) -run RealServer ./client ./election ./controllers ./endtoend
+	exec $(PART) "compiling and linking the operator's tests" go -C operator test -count=1 -timeout 20m $(EACH_PART) $(TESTED) ./compare
+	exec $(PART) "the image's tests" go -C tools test $(TESTED) ./image
+	exec $(PART) "compiling and linking the book's tests" go -C docs/book test -short -count=1 -timeout 30m $(EACH_PART) $(TESTED) ./...
 # Packages and modules wait for their clusters half of the time; the exercises use the other half.
 COURSE_LOG := .loopwright/test-course.log
 test-course: $(COURSE) $(SLOWEST)

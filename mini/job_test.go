@@ -428,9 +428,9 @@ func TestAPodThatTheCacheDoesNotShowYetIsNotTakenForOneThatIsGone(t *testing.T) 
 	})
 }
 
-// A new leader's caches are from before the old one made the Pods. They agree with each other, and there's nothing to
-// write in the status.
-func TestAJobWhoseCachesAreFromBeforeItsPodsDoesNotMakeThemTwice(t *testing.T) {
+// A new leader's caches are from before the old one made the Pods and counted them. They agree with each other, and
+// there's nothing to write in the status.
+func TestAJobWhoseCachesAreFromBeforeItsPodsWereCountedDoesNotMakeThemTwice(t *testing.T) {
 	inJobs(t, func(w *jobWorld) {
 		w.Server.Inject(fakeapi.Fault{Match: toPods("create"), Times: 12, Status: fakeapi.Unavailable()})
 		old := w.runJobs()

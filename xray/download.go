@@ -16,7 +16,7 @@ const (
 	pieceSize = 64 << 10
 )
 
-// serveDownload sends what write writes. A client that stops reading is left after writeLimit, or
+// serveDownload sends what write writes. A client that stops reading is dropped after writeLimit, or
 // it would hold its copy of the ring, and a goroutine, for as long as it likes.
 func (x *XRay) serveDownload(w http.ResponseWriter, format string, write func(io.Writer) error) {
 	if !x.enterDownload() {

@@ -44,7 +44,7 @@ const maxViewers = 16
 //
 // Guarantees: a viewer never blocks the program, however slowly it reads. One for which the ring was
 // too small, or that comes back too late, is told how many events it missed. A server that shuts
-// down ends its own viewers, and not those of another one. A client that stops reading is left
+// down ends its own viewers, and not those of another one. A client that stops reading is dropped
 // after 10 seconds, and no more than 16 viewers and 4 downloads are served at a time.
 //
 // Caveats: whoever can reach it sees the names of objects, and the texts of errors. It has no

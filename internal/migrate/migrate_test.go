@@ -217,9 +217,10 @@ func TestALinkToSourcesIsNoted(t *testing.T) {
 	write(t, "package main", dir, "main.go")
 	write(t, "package main", dir, "testdata", "shared.go")
 	write(t, "package main // linked", other, "linked.go")
+	write(t, "module example.com/linked", dir, "mods", "newest.mod")
 	for _, link := range []struct{ to, name string }{
 		{filepath.Join(other, "linked.go"), "linked.go"}, {other, "sub"}, {"main.go", "README"}, {"main.go", "same.go"},
-		{"testdata/shared.go", "shared.go"}, {"nowhere", "broken.go"},
+		{"testdata/shared.go", "shared.go"}, {"nowhere", "broken.go"}, {"mods/newest.mod", "go.mod"},
 	} {
 		require.NoError(t, os.Symlink(link.to, filepath.Join(dir, link.name)))
 	}
@@ -232,7 +233,8 @@ func TestALinkToSourcesIsNoted(t *testing.T) {
 	for _, source := range tree.sources {
 		read = append(read, source.name)
 	}
-	require.Equal(t, []string{"linked.go", "shared.go", "sub"}, noted)
+	require.Equal(t, []string{"broken.go", "go.mod", "linked.go", "shared.go", "sub"}, noted)
+	require.Len(t, tree.modules, 1)
 	require.Equal(t, []string{"linked.go", "main.go", "shared.go"}, read)
 }
 

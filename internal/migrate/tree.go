@@ -45,7 +45,7 @@ func readTree(dir string) (*tree, error) {
 		if entry.IsDir() {
 			return found.directory(name)
 		}
-		isSource := path.Ext(name) == ".go" || path.Base(name) == "go.mod"
+		isSource := isSourceName(name)
 		if entry.Type()&fs.ModeSymlink != 0 {
 			isSource = found.link(dir, at, name, isSource)
 		} else if !entry.Type().IsRegular() {
@@ -92,18 +92,19 @@ func (t *tree) moduleOf(name string) *module {
 // own. The go command compiles such a link as it does any file. It doesn't look for packages in a link to a directory.
 func (t *tree) link(dir, at, name string, isSource bool) bool {
 	info, err := os.Stat(at)
-	if err != nil {
-		return false // it leads nowhere, and the go command ignores it
-	}
-	why := "it becomes a file if it has to change; what it leads to stays as it is"
-	if info.IsDir() {
+	why := ""
+	switch {
+	case err != nil && isSource:
+		why = "it leads nowhere, so the go command cannot read it"
+	case err == nil && info.IsDir():
 		why = "what it leads to is not changed, unless that is in this tree, too"
-	}
-	if !info.IsDir() && (!isSource || changesByItself(dir, at)) {
+	case isSource && !changesByItself(dir, at):
+		why = "it becomes a file if it has to change; what it leads to stays as it is"
+	default:
 		return false
 	}
 	t.notes = append(t.notes, Problem{At: token.Position{Filename: name}, What: "a link", Why: why})
-	return info.Mode().IsRegular()
+	return err == nil && info.Mode().IsRegular()
 }
 
 // changesByItself reports whether a link leads to a file that readTree finds, too.
@@ -113,7 +114,7 @@ func changesByItself(dir, at string) bool {
 		return false
 	}
 	to, err := filepath.EvalSymlinks(at)
-	if err != nil || filepath.Ext(to) != filepath.Ext(at) {
+	if err != nil || !isSourceName(to) {
 		return false
 	}
 	relative, err := filepath.Rel(root, to)
@@ -135,6 +136,8 @@ func (t *tree) directory(name string) error {
 	}
 	return nil
 }
+
+func isSourceName(name string) bool { return path.Ext(name) == ".go" || path.Base(name) == "go.mod" }
 
 // isLeftOut reports whether readTree leaves a directory of that name out.
 func isLeftOut(name string) bool {

@@ -32,13 +32,14 @@ func register(tell io.Writer, registry prometheus.Registerer, metrics ...prometh
 	}
 }
 
-// nameOf returns the name of a collector that has one metric.
+// nameOf returns the name of a collector's metric, or the last one, if it has more.
 func nameOf(metric prometheus.Collector) (name string) {
-	descriptions := make(chan *prometheus.Desc, 1)
-	metric.Describe(descriptions)
-	text := (<-descriptions).String()
-	if _, err := fmt.Sscanf(text, "Desc{fqName: %q", &name); err != nil {
-		return text
+	descriptions := make(chan *prometheus.Desc)
+	go func() { metric.Describe(descriptions); close(descriptions) }()
+	for described := range descriptions {
+		if _, err := fmt.Sscanf(described.String(), "Desc{fqName: %q", &name); err != nil {
+			name = described.String()
+		}
 	}
 	return name
 }

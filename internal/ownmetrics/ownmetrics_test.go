@@ -19,6 +19,10 @@ func TestAMetricThatIsNotServedIsNamed(t *testing.T) {
 	require.Regexp(t, `^loopwright: the library's metric same isn't served: [^\n]*: rename that metric.
 loopwright: the library's metric other isn't served: [^\n]*: rename that metric.
 $`, told.String())
+	none := prometheus.CollectorFunc(func(chan<- prometheus.Metric) {})
+	require.Empty(t, nameOf(none))
+	require.Equal(t, "two", nameOf(both{gauge("one", ""), gauge("two", "")}))
+
 	families, err := registry.Gather()
 	require.NoError(t, err)
 	var served []string
@@ -27,3 +31,9 @@ $`, told.String())
 	}
 	require.Equal(t, []string{"free ours", "other theirs", "same ours"}, served)
 }
+
+// both is a collector of two metrics.
+type both struct{ first, second prometheus.Collector }
+
+func (b both) Describe(to chan<- *prometheus.Desc) { b.first.Describe(to); b.second.Describe(to) }
+func (b both) Collect(chan<- prometheus.Metric)    {}

@@ -96,9 +96,9 @@ func run(log string, arguments []string) (code int, err error) {
 	return code, note(log, part{*name, os.Getenv(withinVariable), time.Since(began), state.UserTime() + state.SystemTime()})
 }
 
-// wait waits for the end of a command. It passes signals on, except for SIGINT, which a terminal
-// sends to all of its processes. A command whose grandparent is gone is told to end: `go test` that is
-// ended leaves what it runs behind.
+// wait waits for the end of a command. It passes signals on, except for SIGINT: a terminal sends it
+// to the command, too, and a second one would cut its good order off. When the process that started
+// this one is gone, the command is told to end: `go test` that's ended leaves what it runs behind.
 func wait(process *os.Process, ended <-chan error, signals <-chan os.Signal) error {
 	parent := os.Getppid()
 	glance := time.NewTicker(time.Second)
@@ -112,7 +112,8 @@ func wait(process *os.Process, ended <-chan error, signals <-chan os.Signal) err
 				_ = process.Signal(got) // it may have ended
 			}
 		case <-glance.C:
-			if os.Getppid() != parent {
+			if now := os.Getppid(); now != parent {
+				parent = now // to tell it once
 				_ = process.Signal(syscall.SIGTERM)
 			}
 		}

@@ -113,6 +113,18 @@ func TestNoObjectIsInALineInFullWhereverItStands(t *testing.T) {
 
 // A program means well, and sets the logger that it has. Each line would go round in circles until
 // the stack is full, which ends the program.
+// withoutPassword is its own Marshaler, as a value is that's shown with something taken out.
+type withoutPassword struct{ User, Password string }
+
+func (w withoutPassword) MarshalLog() any { w.Password = "***"; return w }
+
+func TestAMarshalerThatReturnsOneOfItsKindIsAskedOnce(t *testing.T) {
+	defer debug.SetMaxStack(debug.SetMaxStack(1 << 22)) // so a failure doesn't take a gigabyte
+	var out bytes.Buffer
+	FromSlog(slog.NewTextHandler(&out, nil)).Info("m", "v", withoutPassword{"ada", "hush"})
+	require.Contains(t, out.String(), "{User:ada Password:***}")
+}
+
 func TestALoggerThatIsMadeFromLogIsRefused(t *testing.T) {
 	defer debug.SetMaxStack(debug.SetMaxStack(1 << 22)) // so a failure doesn't take a gigabyte
 	for name, made := range map[string]func(logr.Logger) logr.Logger{

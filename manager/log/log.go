@@ -194,13 +194,13 @@ func replaced(a slog.Attr) (slog.Attr, bool) {
 		a, _ = replaced(a)
 		return a, true
 	case slog.KindGroup:
-		members, any := slices.Clone(a.Value.Group()), false
+		members, differ := slices.Clone(a.Value.Group()), false
 		for i, member := range members {
 			var differs bool
 			members[i], differs = replaced(member)
-			any = any || differs
+			differ = differ || differs
 		}
-		return slog.Attr{Key: a.Key, Value: slog.GroupValue(members...)}, any
+		return slog.Attr{Key: a.Key, Value: slog.GroupValue(members...)}, differ
 	case slog.KindAny:
 		return replacedValue(a)
 	}
@@ -211,7 +211,12 @@ func replacedValue(a slog.Attr) (slog.Attr, bool) {
 	fields, ok := reference.Of(a.Value.Any())
 	if !ok {
 		if m, ok := a.Value.Any().(logr.Marshaler); ok { // slog does not call logr's interface
-			a, _ = replaced(slog.Any(a.Key, m.MarshalLog()))
+			a.Value = slog.AnyValue(m.MarshalLog())
+			_, isMarshaler := a.Value.Any().(logr.Marshaler)
+			_, isObject := reference.Of(a.Value.Any())
+			if isObject || !isMarshaler { // one is often itself, without its password
+				a, _ = replaced(a)
+			}
 			return a, true
 		}
 		return a, false

@@ -136,8 +136,11 @@ func (s *DefaultServer) Start(ctx context.Context) error {
 	close(s.servingLocked())
 	s.mu.Unlock()
 	logger.Info("Serving webhooks", "address", listener.Addr().String())
-	return serve(ctx, tls.NewListener(listener, config),
-		http.MaxBytesHandler(options.WebhookMux, options.MaxRequestBytes))
+	var handler http.Handler = options.WebhookMux
+	if options.MaxRequestBytes >= 0 {
+		handler = http.MaxBytesHandler(handler, options.MaxRequestBytes)
+	}
+	return serve(ctx, tls.NewListener(listener, config), handler)
 }
 
 func (s *DefaultServer) servingLocked() chan struct{} {

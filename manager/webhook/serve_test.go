@@ -432,9 +432,10 @@ type zeros struct{}
 func (zeros) Read(to []byte) (int, error) { clear(to); return len(to), nil }
 
 func TestNobodySendsMoreThanTheServerTakes(t *testing.T) {
-	for name, c := range map[string]struct{ option, limit int64 }{
-		"by default":  {0, 128 << 20},
-		"as asked of": {1000, 1000},
+	for name, c := range map[string]struct{ option, limit, over int64 }{
+		"by default": {0, 128 << 20, http.StatusRequestEntityTooLarge},
+		"its option": {1000, 1000, http.StatusRequestEntityTooLarge},
+		"no limit":   {-1, 256 << 20, http.StatusOK},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -448,12 +449,16 @@ func TestNobodySendsMoreThanTheServerTakes(t *testing.T) {
 					http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
 				}
 			}))
-			for size, code := range map[int64]int{c.limit: http.StatusOK, c.limit + 1: http.StatusRequestEntityTooLarge} {
+			for size, code := range map[int64]int64{c.limit: http.StatusOK, c.limit + 1: c.over} {
 				answer, err := caller(certificate).Post("https://"+server.address+"/count", "", io.LimitReader(zeros{}, size))
 				require.NoError(t, err)
 				require.NoError(t, answer.Body.Close())
-				require.Equal(t, code, answer.StatusCode, "%d bytes", size)
-				require.Equal(t, c.limit, <-read, "%d bytes", size)
+				require.EqualValues(t, code, answer.StatusCode, "%d bytes", size)
+				want := size
+				if code != http.StatusOK {
+					want = c.limit
+				}
+				require.Equal(t, want, <-read, "%d bytes", size)
 			}
 		})
 	}

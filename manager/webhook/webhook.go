@@ -109,7 +109,7 @@ type Options struct {
 	// MaxRequestBytes bounds the body of a request, which anybody who reaches the port may send. The
 	// default is 128 MiB. Package admission takes 7 MiB at most, so what counts is /convert, where
 	// the API server sends all objects of a list in one request: raise the limit if yours are
-	// larger. A conversion may need eight times the body's size in memory.
+	// larger. A conversion may need eight times the body's size in memory. -1 means no limit.
 	MaxRequestBytes int64
 
 	// WebhookMux has the handlers. The default is a mux of the server's own.

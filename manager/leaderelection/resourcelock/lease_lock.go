@@ -119,9 +119,9 @@ func (l *LeaseLock) keep(lease *coordinationv1.Lease) error {
 	return nil
 }
 
-// keepWritten is keep for the answer to a write. Who believes to hold the lock because of an answer
-// that doesn't say so works next to the one who does. A cache may repeat the answer to an earlier
-// renewal: that one has the right holder, and another time.
+// keepWritten is keep for the answer to a write. If the answer has another holder, an elector that
+// went on would work beside that one. A cache may repeat the answer to an earlier renewal: that one
+// has the right holder, and another time.
 func (l *LeaseLock) keepWritten(lease *coordinationv1.Lease, written LeaderElectionRecord) error {
 	if holder := valueOf(lease.Spec.HolderIdentity); holder != written.HolderIdentity {
 		return fmt.Errorf("the Lease %s has the holder %q in the answer to a write of %q",

@@ -4,6 +4,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -63,8 +64,8 @@ func (r *SiteReconciler) Reconcile(
 	// told below.
 	if controllerutil.AddFinalizer(&site, webv1.Finalizer) {
 		err := r.Update(ctx, &site)
-		if apierrors.IsInvalid(err) {
-			return ctrl.Result{}, r.refused(ctx, &site, err)
+		if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
+			return ctrl.Result{RequeueAfter: refusedPause}, r.refused(ctx, &site, err)
 		}
 		if err != nil {
 			return ctrl.Result{}, err
@@ -82,8 +83,11 @@ func (r *SiteReconciler) Reconcile(
 	return ctrl.Result{}, err
 }
 
-// refused tells the user of a site that the API server takes no more, because a rule is newer than the
-// site. Trying again is no use: a change of the site comes as an event.
+// refusedPause is how long a site waits that the API server doesn't take. A change of the site comes as an event; that of a
+// rule doesn't.
+const refusedPause = 5 * time.Minute
+
+// refused tells the user of a site that the API server doesn't take it any more, because a rule is newer than the site.
 func (r *SiteReconciler) refused(ctx context.Context, site *webv1.Site, refusal error) error {
 	before := site.DeepCopy()
 	setCondition(site, metav1.Condition{Type: webv1.ConditionPublished, Status: metav1.ConditionFalse, Reason: webv1.ReasonInvalid,

@@ -50,7 +50,7 @@ func newCommand() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(t.chapters(), t.chapter(), t.demo(), t.controllers(),
 		t.exercise(), t.hint(), t.diff(), t.reset(), t.solve(), t.catchUp(), t.verify(), t.progress(),
-		t.submit(), t.class(), t.doctor(), t.warm(), t.check(), t.sync(), t.drift())
+		t.submit(), t.class(), t.doctor(), t.warm(), t.programs(), t.check(), t.sync(), t.drift())
 	return root
 }
 
@@ -144,6 +144,19 @@ func (t *tree) warm() *cobra.Command {
 		}
 		return repo.Warm(ctx, os.Stdout)
 	})
+}
+
+func (t *tree) programs() *cobra.Command {
+	cmd := plain("programs", "test the chapters' programs, most of them in one test binary", nil)
+	race := cmd.Flags().Bool("race", false, "with the race detector")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		repo, err := t.open()
+		if err != nil {
+			return err
+		}
+		return repo.TestPrograms(cmd.Context(), *race, os.Stdout)
+	}
+	return cmd
 }
 
 func (t *tree) check() *cobra.Command {
