@@ -206,7 +206,7 @@ var (
 		"api", "apierrors", "builder", "client", "context", "controllerutil", "corev1", "ctrl", "equality", "field", "fmt",
 		"handler", "meta", "metav1", "predicate", "recorder", "strings", "types", "admission", "errors", "testing",
 		"before", "catalog", "claim", "config", "create", "ctx", "did", "entry", "err", "eventually", "failed", "k8sClient",
-		"kind", "key", "own", "patch", "poll", "problem", "r", "ready", "register", "remove", "req", "seen", "t", "theirs", "v", "want",
+		"kind", "key", "own", "patch", "poll", "problem", "r", "ready", "register", "remove", "req", "seen", "t", "theirs", "time", "v", "want",
 	}
 )
 
