@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -26,12 +27,13 @@ type proxy struct {
 // turn cuts all connections. From now on answer is asked first; nil passes a request on.
 func (p *proxy) turn(answer func(*http.Request) *http.Response) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.answer = answer
 	for _, cut := range p.open {
 		cut()
 	}
 	p.open = nil
+	p.mu.Unlock()
+	synctest.Wait() // what the server sends from now on is sent to nobody
 }
 
 // RoundTrip implements http.RoundTripper.
