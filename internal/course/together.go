@@ -23,8 +23,8 @@ import (
 //
 // Alone are those that have a TestMain, tests in another package, or embedded files.
 //
-// Errors: the go command's, after it has said what failed.
-func (r *Repo) TestPrograms(ctx context.Context, race bool, w io.Writer) error {
+// The flags are go test's. Errors: the go command's, after it has said what failed.
+func (r *Repo) TestPrograms(ctx context.Context, w io.Writer, flags ...string) error {
 	programs, alone, err := r.programs(ctx)
 	if err != nil {
 		return err
@@ -48,10 +48,7 @@ func (r *Repo) TestPrograms(ctx context.Context, race bool, w io.Writer) error {
 	}
 	defer done()
 	args := []string{"test", "-count=1", "-timeout=30m", "-vet=off", "-ldflags=-s", "-overlay=" + file}
-	if race {
-		args = append(args, "-race")
-	}
-	args = append(args, "./chapters")
+	args = append(append(args, flags...), "./chapters")
 	for _, p := range alone {
 		args = append(args, p.ImportPath)
 	}

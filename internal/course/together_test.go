@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The tests of two programs, which have the same names, are in one binary. That of a third has a TestMain, and the fourth
-// is outside of its package.
+// The tests of two programs have the same name, and share a binary. A third has a TestMain, a fourth has its test in
+// another package, and a fifth embeds a file: each of them has a binary of its own.
 func TestTheTestsOfAllProgramsRunEachWhereItBelongs(t *testing.T) {
 	t.Parallel()
 	programs := map[string]string{
@@ -35,7 +35,11 @@ func TestTheAnswer(t *testing.T) {
 
 import "testing"
 
-func answer() int { return 40 }
+type quiz struct{}
+
+func (quiz) TestMe() int { return 40 }
+
+func answer() int { return quiz{}.TestMe() }
 
 func TestTheAnswer(t *testing.T) {
 	if answer() != 40 {
@@ -65,6 +69,14 @@ import "testing"
 func TestTheAnswer(t *testing.T) { t.Error("from outside") }
 `,
 		"chapters/01-sum/outside/outside.go": "package outside\n",
+		"chapters/01-sum/embeds/embeds.go":   "package embeds\n\nimport _ \"embed\"\n\n//go:embed text\nvar text string\n",
+		"chapters/01-sum/embeds/text":        "embedded",
+		"chapters/01-sum/embeds/text_test.go": `package embeds
+
+import "testing"
+
+func TestTheText(t *testing.T) { t.Log(text) }
+`,
 	}
 	tests := func(changed string) (said string, err error) {
 		files := map[string]string{}
@@ -72,7 +84,7 @@ func TestTheAnswer(t *testing.T) { t.Error("from outside") }
 			files[name] = strings.ReplaceAll(text, "return 40", changed)
 		}
 		var out strings.Builder
-		err = tinyTree(t, files).TestPrograms(t.Context(), false, &out)
+		err = tinyTree(t, files).TestPrograms(t.Context(), &out, "-v")
 		return out.String(), err
 	}
 
@@ -81,10 +93,11 @@ func TestTheAnswer(t *testing.T) { t.Error("from outside") }
 	assert.Contains(t, said, "ok  \texample.com/tiny/chapters\t")
 	assert.Contains(t, said, "the cluster starts")
 	assert.Contains(t, said, "from outside")
+	assert.Contains(t, said, "text_test.go:5: embedded")
 
 	said, err = tests("return 41")
 	require.Error(t, err)
 	assert.Contains(t, said, "--- FAIL: Test_program_01_sum_naive/TestTheAnswer")
-	assert.Contains(t, said, "main_test.go:9: the answer of another program", "the line is that of the real file")
+	assert.Contains(t, said, "main_test.go:13: the answer of another program", "the line is that of the real file")
 	assert.NotContains(t, said, "not in the directory")
 }

@@ -118,11 +118,11 @@ func changesByItself(dir, at string) bool {
 		return false
 	}
 	relative, err := filepath.Rel(root, to)
-	if err != nil || !filepath.IsLocal(relative) {
+	if err != nil {
 		return false
 	}
 	directories := strings.Split(filepath.ToSlash(filepath.Dir(relative)), "/")
-	return !slices.ContainsFunc(directories, isLeftOut)
+	return !slices.ContainsFunc(directories, isLeftOut) // nor is ".."
 }
 
 func (t *tree) directory(name string) error {

@@ -43,6 +43,12 @@ func TestACommandsOwnPartIsWhatTheOthersLeave(t *testing.T) {
 	}
 	var text strings.Builder
 	require.NoError(t, report(log, &text))
+	for range 20 {
+		require.NoError(t, note(log, part{"a/b", "", 1e9, 1e9}))
+	}
+	var long strings.Builder
+	require.NoError(t, report(log, &long))
+	assert.Equal(t, 10, strings.Count(long.String(), "a/b"))
 	assert.Equal(t, []string{
 		"processor took", "20 s 30 s exercises", "7 s 9 s a/b", "2 s 12 s linking", "1 s 2 s a/c", "30 s in all, 4 parts",
 	}, lines(text.String()))
@@ -76,24 +82,33 @@ func TestACommandRunsAsItWouldByItself(t *testing.T) {
 	assert.Contains(t, string(notes), `{"name":"outer","took":`)
 }
 
-func TestASignalIsPassedOn(t *testing.T) {
+// A terminal sends SIGINT to the command, too, so it isn't passed on.
+func TestSIGTERMIsPassedOnAndSIGINTIsNot(t *testing.T) {
 	repository := t.TempDir()
-	outer := command(t, repository, "run", "-name", "asleep", "sh", "-c", `trap 'exit 7' TERM; echo ready; for i in $(seq 600); do sleep 0.1; done; exit 9`)
+	outer := command(t, repository, "run", "-name", "asleep", "sh", "-c",
+		`trap 'exit 7' TERM; trap 'exit 8' INT; echo ready; for i in $(seq 600); do sleep 0.1; done; exit 9`)
 	said, err := outer.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, outer.Start())
 	_, err = said.Read(make([]byte, len("ready\n")))
 	require.NoError(t, err)
+	require.NoError(t, outer.Process.Signal(syscall.SIGINT))
 	require.NoError(t, outer.Process.Signal(syscall.SIGTERM))
 	require.Error(t, outer.Wait())
 	assert.Equal(t, 7, outer.ProcessState.ExitCode())
+}
+
+func TestACommandThatIsKilledHasTheExitCodeThatAShellGivesIt(t *testing.T) {
+	killed := command(t, t.TempDir(), "run", "-name", "killed", "sh", "-c", "kill -9 $$")
+	require.Error(t, killed.Run())
+	assert.Equal(t, 128+9, killed.ProcessState.ExitCode())
 }
 
 // `go test` that's killed leaves behind what it runs.
 func TestACommandEndsWithTheProcessThatStartedSlowest(t *testing.T) {
 	repository := t.TempDir()
 	outer := command(t, repository, "run", "-name", "outer", "sh", "-c",
-		`"$SELF" run -name inner sh -c "trap 'echo told; exit 7' TERM; echo ready; for i in \$(seq 600); do sleep 0.1; done" & wait`)
+		`"$SELF" run -name inner sh -c "trap 'echo told; told=1' TERM; echo ready; for i in \$(seq 600); do sleep 0.1; test -z \"\$told\" || { sleep 3; exit; }; done" & wait`)
 	said, err := outer.StdoutPipe()
 	require.NoError(t, err)
 	outer.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -103,7 +118,7 @@ func TestACommandEndsWithTheProcessThatStartedSlowest(t *testing.T) {
 	require.NoError(t, outer.Process.Signal(syscall.SIGTERM)) // the shell between them ends, and waits for nobody
 	rest, err := io.ReadAll(said)
 	require.NoError(t, err)
-	require.Equal(t, "told\n", string(rest), "the inner one went on to its own end")
+	require.Equal(t, "told\n", string(rest), "it is told, and once: a second signal would end it at once")
 	_ = outer.Wait() // with the signal
 	notes, err := os.ReadFile(filepath.Join(repository, ".state", "notes"))
 	require.NoError(t, err)

@@ -154,7 +154,10 @@ func (t *tree) programs() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return repo.TestPrograms(cmd.Context(), *race, os.Stdout)
+		if *race {
+			return repo.TestPrograms(cmd.Context(), os.Stdout, "-race")
+		}
+		return repo.TestPrograms(cmd.Context(), os.Stdout)
 	}
 	return cmd
 }
