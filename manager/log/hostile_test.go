@@ -85,6 +85,11 @@ type shows struct{ value any }
 func (s shows) MarshalLog() any { return s.value }
 
 // An object may be a Secret, and logs are read by people who may not read Secrets.
+// loudPod is an object that would log itself in full.
+type loudPod struct{ *corev1.Pod }
+
+func (p loudPod) MarshalLog() any { return p.Spec.NodeName }
+
 func TestNoObjectIsInALineInFullWhereverItStands(t *testing.T) {
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"},
 		Spec: corev1.PodSpec{NodeName: "hush"}}
@@ -97,6 +102,7 @@ func TestNoObjectIsInALineInFullWhereverItStands(t *testing.T) {
 		"a group of a valuer":  later{slog.GroupValue(slog.Any("pod", &pod))},
 		"a valuer in a group":  slog.GroupValue(slog.Any("later", later{&pod})),
 		"what a Marshaler has": shows{&pod},
+		"a Marshaler in one":   shows{loudPod{&pod}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
