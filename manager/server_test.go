@@ -290,7 +290,7 @@ func getDebug(t *testing.T, listener *bufconn.Listener, name string) net.Conn {
 	return conn
 }
 
-func TestAClientThatStopsReadingAProfileIsLeft(t *testing.T) {
+func TestAClientThatStopsReadingAProfileIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		listener, server := bufconn.NewListener(), newProfileServer(xray.New(trace.New(10)))
 		ended := make(chan error, 1)

@@ -69,8 +69,8 @@ func (j *Jobs) Reconcile(ctx context.Context, req Request) (Result, error) {
 		return Result{}, err
 	}
 	p := planJob(job, pods, metav1.Now().Rfc3339Copy()) // in seconds, as it is stored
-	// A cache that's behind may show the Job as it was before its Pods were counted. The
-	// API server refuses to write an old one, so a write comes before more are made.
+	// If our cache is behind, this may be the Job from before its Pods were counted. The
+	// API server refuses to write an old version, so we write before we make more.
 	if p.create > 0 || !equality.Semantic.DeepEqual(job.Status, p.status) {
 		job.Status = p.status
 		if err := j.Client.UpdateStatus(ctx, job); err != nil {

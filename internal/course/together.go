@@ -16,12 +16,12 @@ import (
 	"strings"
 )
 
-// TestPrograms runs the tests below chapters/, most of them in one test binary: to link one for each of
-// 80 programs takes eight times as long as to run them. Each program is copied under a package name of
-// its own, and a test that the tree doesn't have calls all of theirs, each in its own directory. A
-// failure has the program in its name, and the lines of the real files.
+// TestPrograms runs the tests below chapters/, most of them in one test binary, because linking 80 of
+// them takes far longer than running them. It copies each program into a package with a name of its own,
+// and writes a test that calls theirs, each in its own directory. A failure shows the program's name, and
+// the lines of the real files.
 //
-// Alone are those that have a TestMain, tests in another package, or embedded files.
+// Programs with a TestMain, with tests in another package or with embedded files keep their own binary.
 //
 // The flags are go test's. Errors: the go command's, after it has said what failed.
 func (r *Repo) TestPrograms(ctx context.Context, w io.Writer, flags ...string) error {

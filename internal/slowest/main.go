@@ -3,8 +3,8 @@
 //	slowest run [-name NAME] COMMAND...   runs a command, and notes how long it took
 //	slowest report                        prints the ten that took the most processor time
 //
-// One command may run others, as `go test -exec "slowest run"` runs test binaries. What's noted for
-// it in the report is its own part: what's left without theirs.
+// One command may run others, as `go test -exec "slowest run"` runs test binaries. The report shows its
+// own part, without theirs.
 //
 // run -> a line of JSON in the file that SLOWEST_LOG names -> report. It stands on nothing of this
 // repository.

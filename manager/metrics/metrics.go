@@ -31,9 +31,9 @@ type RegistererGatherer interface {
 // Registry has the metrics of all controllers of the process. Register your own here, and the
 // metrics server serves them, too.
 //
-// Caveats: Its MustRegister panics if the name is taken. If you take the name of a metric of a
-// package of ours that is initialized later, yours is served and ours isn't, and standard error
-// says so; controller-runtime panics.
+// Caveats: MustRegister panics if the name is taken. If you take one of our names before our package
+// is initialized, your metric is served, ours isn't, and standard error says so. controller-runtime
+// panics there.
 var Registry RegistererGatherer = prometheus.NewRegistry()
 
 // Metrics in package variables are registered when the package is loaded, as in controller-runtime:

@@ -98,9 +98,9 @@ func Check(
 // Story is a story that begins only if no other controller does the work of these. Main gets it, so
 // that the tests of a story, whose API server nothing else uses, don't wait for an answer.
 //
-// It takes the probes' three seconds. Nothing shows sooner that no program will answer: what runs
-// beside a chapter on an embedded cluster is no original of Kubernetes, which the cluster would
-// know of, but a program such as `make mini`. On a busy machine, one has taken 929 ms.
+// It takes the probes' three seconds. The embedded cluster knows which of Kubernetes' own controllers
+// it runs, but not whether you have `make mini` open in another terminal, and on a busy machine that
+// has taken 929 ms to answer.
 func Story(
 	story func(context.Context, *demo.Demo) error, originals ...string,
 ) func(context.Context, *demo.Demo) error {

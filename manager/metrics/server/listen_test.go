@@ -127,7 +127,7 @@ func (c caller) ask() {
 }
 
 // A client that stops reading would keep a copy of all metrics, and a goroutine, for good.
-func TestAScraperThatStopsReadingIsLeft(t *testing.T) {
+func TestAScraperThatStopsReadingIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		made, err := NewServer(Options{}, nil, nil)
 		require.NoError(t, err)

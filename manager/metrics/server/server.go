@@ -242,8 +242,8 @@ func (s *server) routes(log logr.Logger) (*http.ServeMux, error) {
 	return mux, nil
 }
 
-// limited leaves a client that stops reading after writeLimit: it would keep a copy of the metrics,
-// and a goroutine, for as long as it likes. The server takes the deadline away after the answer.
+// limited drops a client that stops reading for writeLimit. It would keep a copy of the metrics, and a
+// goroutine, for as long as it likes. The server lifts the deadline after each answer.
 func limited(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler.ServeHTTP(limitedWriter{w}, r)
@@ -254,7 +254,7 @@ type limitedWriter struct{ http.ResponseWriter }
 
 func (w limitedWriter) Write(p []byte) (int, error) {
 	control := http.NewResponseController(w.ResponseWriter)
-	_ = control.SetWriteDeadline(time.Now().Add(writeLimit)) // a writer without one has none
+	_ = control.SetWriteDeadline(time.Now().Add(writeLimit)) // not every writer has one
 	return w.ResponseWriter.Write(p)
 }
 

@@ -65,7 +65,7 @@ func (r *SiteReconciler) Reconcile(
 	if controllerutil.AddFinalizer(&site, webv1.Finalizer) {
 		err := r.Update(ctx, &site)
 		if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
-			return ctrl.Result{RequeueAfter: refusedPause}, r.refused(ctx, &site, err)
+			return r.refused(ctx, &site, err)
 		}
 		if err != nil {
 			return ctrl.Result{}, err
@@ -83,18 +83,20 @@ func (r *SiteReconciler) Reconcile(
 	return ctrl.Result{}, err
 }
 
-// refusedPause is how long a site waits that the API server doesn't take. A change of the site comes as an event; that of a
-// rule doesn't.
+// refusedPause is when to try a refused site again. A change of the site comes as an event; a change of the rule doesn't.
 const refusedPause = 5 * time.Minute
 
-// refused tells the user of a site that the API server doesn't take it any more, because a rule is newer than the site.
-func (r *SiteReconciler) refused(ctx context.Context, site *webv1.Site, refusal error) error {
+// refused tells the user that the API server won't take the site, because of a rule that's newer than it.
+func (r *SiteReconciler) refused(ctx context.Context, site *webv1.Site, refusal error) (ctrl.Result, error) {
 	before := site.DeepCopy()
 	setCondition(site, metav1.Condition{Type: webv1.ConditionPublished, Status: metav1.ConditionFalse, Reason: webv1.ReasonInvalid,
 		Message: refusal.Error()})
 	summarize(site)
 	r.Recorder.Eventf(site, nil, corev1.EventTypeWarning, webv1.ReasonInvalid, "Publish", "%s", refusal)
-	return r.Status().Patch(ctx, site, client.MergeFrom(before))
+	if err := r.Status().Patch(ctx, site, client.MergeFrom(before)); err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: refusedPause}, nil
 }
 
 // finalize gives the host back, and then lets the site go. The garbage collector removes the pages.
