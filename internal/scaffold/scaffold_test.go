@@ -165,7 +165,7 @@ func TestCITakesTheCommitOfTheCheckout(t *testing.T) {
 		options.Version, options.Replace = "", checkout
 		text := written(t, options)[workflow]
 		assert.Contains(t, text, want, checkout)
-		assert.Equal(t, checkout != outer, strings.Contains(text, "Put the commit that you work with in the place of HEAD"), text)
+		assert.Equal(t, checkout != outer, strings.Contains(text, "Replace HEAD with the commit"), text)
 	}
 	assert.NotContains(t, written(t, shop(filepath.Join(t.TempDir(), "shop")))[workflow], "git clone", "a release is in go.mod")
 }
