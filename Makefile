@@ -42,17 +42,21 @@ demo: $(COURSE) ## Bring a cluster up and roll a Deployment out with the control
 demo-all: $(COURSE) ## Show all of mini's controllers on a cluster that runs none of its own: kubectl creates, changes and deletes each kind
 	@$(COURSE) demo --all $(if $(MINE),--mine)
 
-## chapter-N -- Run chapter N's program on a cluster; NAIVE=1 the one that breaks, MINE=1 on your files, XRAY=1 in a browser
-.PHONY: chapter exercise hint diff reset solve catch-up
-exercise hint diff reset solve catch-up:
+## chapter-N -- Run chapter N's program on a cluster; NAIVE=1 the one that breaks, MINE=1 on your files, XRAY=1 in a browser, BUG=1 on what make bug-N has planted
+## bench-N -- Measure what chapter N builds, beside the library's and the original's (a minute); MINE=1 yours, too
+.PHONY: chapter exercise hint diff reset solve catch-up bug further
+exercise hint diff reset solve catch-up further:
 	@echo "which one? Give its number, as in \`make $@-1\`; \`make chapters\` and \`make progress\` list them"; exit 1
 chapter: $(COURSE)
-	@$(COURSE) chapter "$(N)" $(if $(NAIVE),--naive) $(if $(MINE),--mine)
+	@$(COURSE) chapter "$(N)" $(if $(NAIVE),--naive) $(if $(MINE),--mine) $(if $(BUG),--bug)
 chapter-%: $(COURSE)
-	@$(COURSE) chapter "$*" $(if $(NAIVE),--naive) $(if $(MINE),--mine)
+	@$(COURSE) chapter "$*" $(if $(NAIVE),--naive) $(if $(MINE),--mine) $(if $(BUG),--bug)
+
+bench-%: $(COURSE)
+	@$(COURSE) bench "$*" $(if $(MINE),--mine)
 
 .PHONY: chapters
-chapters: $(COURSE) ## List the chapters
+chapters: $(COURSE) ## List the chapters, and the ways through them
 	@$(COURSE) chapters
 
 ## exercise-N -- Write the file of mini that chapter N builds, in my/, and test it; WATCH=1 does so on every save
@@ -60,16 +64,22 @@ chapters: $(COURSE) ## List the chapters
 ## diff-N -- Compare your solution with the reference, once it passes
 ## reset-N -- Start exercise N again; your file is kept under another name
 ## solve-N -- Put the reference in the place of your file, which is kept under another name
+## bug-N -- Hunt a mistake that it plants in a copy of the reference, in my/; HINT=1 a hint, AGAIN=1 another one
+## further-N -- Go further than exercise N: a task with a test, and no solution to read
 ## catch-up-N -- Fill in the reference for what you have not solved before chapter N
 .PHONY: progress
 progress: $(COURSE) ## Show which exercises you have begun and done
 	@$(COURSE) progress
 exercise-%: $(COURSE)
 	@$(COURSE) exercise "$*" $(if $(WATCH),--watch)
-hint-% reset-% solve-%: $(COURSE)
+hint-% reset-% solve-% further-%: $(COURSE)
 	@$(COURSE) $(firstword $(subst -, ,$@)) "$*"
 catch-up-%: $(COURSE)
 	@$(COURSE) catch-up "$*"
+bug: $(COURSE)
+	@$(COURSE) bug "$(N)" $(if $(HINT),--hint) $(if $(AGAIN),--again)
+bug-%: $(COURSE)
+	@$(COURSE) bug "$*" $(if $(HINT),--hint) $(if $(AGAIN),--again)
 diff-%: $(COURSE)
 	@$(COURSE) diff "$*" $(if $(ANYWAY),--anyway)
 
@@ -92,12 +102,19 @@ class: $(COURSE) ## Judge the solutions of a class; DIR=../learners has a file o
 ##@ The book
 BUILT_BOOK := .loopwright/book/index.html
 .PHONY: book book-serve
-book: $(BOOK) ## Make the course a site in .loopwright/book, which can be read from the folder, too; needs Node
+book: $(BOOK) ## Make the course a site with the playground in .loopwright/book, which can be read from the folder, too; needs Node
 	@$(BOOK) build
 book-serve: $(BOOK) ## Show the book on this machine until Ctrl-C, after making it if a text is newer; PORT=8080
-	@test -f $(BUILT_BOOK) && test -z "$$(find . \( -name node_modules -o -name .loopwright -o -path ./docs/book/pages \) -prune \
+	@test -f $(BUILT_BOOK) && test -z "$$(find . \( -name node_modules -o -name .loopwright -o -path ./my -o -path ./docs/book/pages \) -prune \
 		-o \( -name '*.md' -o -name chapter.yaml \) -newer $(BUILT_BOOK) -print | head -1)" || $(BOOK) build
 	@$(BOOK) serve
+
+##@ The playground
+.PHONY: playground film
+playground: ## Make the page with a cluster in it, .loopwright/playground/index.html; needs Node
+	@go run ./playground/build -o .loopwright/playground
+film: book ## Record the film of the README, docs/film.gif: a rollout that goes wrong, in the playground
+	@cd docs/book && FILM=../../../docs/film.gif BOOK=../../../.loopwright/book BOOK_BASE=/ go test -count=1 -run TestTheFilmCanBeMade ./browser
 
 ##@ The cluster
 .PHONY: cluster-up cluster-down cluster-status
@@ -127,6 +144,9 @@ image: ## Write the controllers as a container image, for amd64 and arm64; needs
 	@cd tools && go run ./image -o ../.loopwright/image/controllers.tar -name $(IMAGE) -platforms $(IMAGE_PLATFORMS) ../controllers/cmd/controllers
 
 ##@ Working on it
+.PHONY: release
+release: ## Cut a release, up to the push: version, notes, tags of all modules, programs, the book. VERSION=v0.1.0
+	@cd tools && go run ./release "$(VERSION)"
 .PHONY: quick test test-packages test-modules test-course test-all
 # Linked without symbol tables: no test reads them, and there are 200 binaries to link.
 TESTED := -vet=off -ldflags=-s -p $(TESTED_AT_ONCE)
@@ -143,7 +163,7 @@ test: $(CLUSTER_COMMAND) $(COURSE) $(SLOWEST) ## Prove the library and the cours
 	@$(CLUSTER_COMMAND) build
 	@test -n "$(RACE)" || echo "No C compiler, so no race detector: install one, and the tests use it."
 	@rm -f $(SLOWEST_LOG)
-	@$(MAKE) --no-print-directory -j3 test-packages test-modules test-course
+	@$(MAKE) --no-print-directory -j3 test-packages test-modules test-course || { $(SLOWEST) report; exit 1; }
 	@echo "What took the most processor time, without what it ran and is listed itself:"
 	@$(SLOWEST) report
 # exec: make passes a SIGTERM on to the command, and not to a shell; with the go command its tests and their clusters end.
@@ -156,9 +176,10 @@ test-packages: $(SLOWEST) $(COURSE)
 test-modules: $(SLOWEST)
 	exec $(PART) "the benchmarks' tests" go -C benchmarks test -short $(TESTED) ./...
 	exec $(PART) "compiling and linking the benchmarks" go -C benchmarks test -count=1 -timeout 20m $(EACH_PART) $(TESTED) -run RealServer ./client ./election ./controllers ./endtoend
+	exec $(PART) "the drop-in's tests" go -C dropin test $(TESTED) ./...
 	exec $(PART) "compiling and linking the operator's tests" go -C operator test -count=1 -timeout 20m $(EACH_PART) $(TESTED) ./compare
-	exec $(PART) "the image's tests" go -C tools test $(TESTED) ./image
-	exec $(PART) "compiling and linking the book's tests" go -C docs/book test -short -count=1 -timeout 30m $(EACH_PART) $(TESTED) ./...
+	exec $(PART) "the tests of the image and of the release" go -C tools test $(TESTED) ./image ./release
+	exec $(PART) "compiling and linking the book's tests" go -C docs/book test -short -count=1 -timeout 60m $(EACH_PART) $(TESTED) ./...
 # Packages and modules wait for their clusters half of the time; the exercises use the other half.
 COURSE_LOG := .loopwright/test-course.log
 test-course: $(COURSE) $(SLOWEST)
@@ -174,6 +195,7 @@ test-all: $(SLOWEST) ## Prove the rest, too, before a release: every platform, e
 	@$(PART) "make test" $(MAKE) --no-print-directory test
 	@$(PART) "make cross" $(MAKE) --no-print-directory cross
 	@LOOPWRIGHT_TEST_ALL=1 $(PART) "all of internal/endtoend" go test -count=1 -timeout 30m ./internal/endtoend
+	@LOOPWRIGHT_TEST_ALL=1 $(PART) "all stories of the garbage collectors" go -C benchmarks test -count=1 -timeout 30m -run Garbage ./controllers
 	@$(PART) "all of the book in a browser" go -C docs/book test -count=1 -timeout 30m ./browser
 	@$(PART) "make bench QUICK=1" $(MAKE) --no-print-directory bench QUICK=1
 	@$(PART) "make verify" $(MAKE) --no-print-directory verify
@@ -201,13 +223,17 @@ compare-controllers: $(CLUSTER_COMMAND) ## Play 476 scenarios with our controlle
 	@$(CLUSTER_COMMAND) build
 	cd benchmarks && go run ./cmd/controllers && go run ./cmd/controllers -rest
 
+.PHONY: operators
+operators: ## Run the tests of operators that others wrote, on controller-runtime and on the drop-in; RUN=kro
+	cd benchmarks && go run ./cmd/operators -run '$(RUN)'
+
 .PHONY: walkthroughs
 walkthroughs: ## Play the walk-throughs of kubernetes.io with Kubernetes' own controllers, mini's and the library's
 	go test -count=1 -timeout 30m ./internal/walkthrough -originals
 
 .PHONY: api
-api: ## Compare our exported API with controller-runtime's; write docs/api.md and internal/migrate/names.yaml
-	cd benchmarks && go run ./cmd/apidiff
+api: ## Compare our exported API with controller-runtime's; write docs/api.md, internal/migrate/names.yaml and dropin/
+	cd benchmarks && go run ./cmd/apidiff && go run ./cmd/dropin
 
 .PHONY: event-path
 event-path: ## List the functions that one event passes from the watch to the reconcile, here and in the originals
@@ -219,11 +245,13 @@ check: $(COURSE) ## Check format, vet, lint and generated text (3 minutes)
 		test -z "$$files" || { echo "run gofmt -w on these files:"; echo "$$files"; exit 1; }
 	go mod tidy -diff
 	cd cluster/controlplane && go mod tidy -diff
-	cd tools && go mod tidy -diff && go vet ./image
-	cd benchmarks && go mod tidy -diff && go vet ./... && go run ./cmd/apidiff -check
+	cd tools && go mod tidy -diff && go vet ./image ./release
+	cd benchmarks && go mod tidy -diff && go vet ./... && go run ./cmd/apidiff -check && go run ./cmd/dropin -check
+	cd dropin && go mod tidy -diff && go vet ./...
 	cd operator && go mod tidy -diff && go vet ./...
 	cd docs/book && go mod tidy -diff && go vet ./...
 	@$(COURSE) check
+	@$(MAKE) --no-print-directory playground
 	go vet ./...
 	go tool -modfile=tools/go.mod staticcheck ./...
 	cd cluster/controlplane && CGO_ENABLED=0 go vet -trimpath ./...
@@ -261,21 +289,21 @@ clean: $(CLUSTER_COMMAND) ## Remove the cluster, its binaries, and what make bui
 
 # The go command knows best when there is something to build.
 .PHONY: $(COURSE) $(CLUSTER_COMMAND) $(CONTROLLERS) $(MUTANTS) $(BOOK) $(SLOWEST)
+# Compiling a tool is silent, and the first time it takes a minute or two.
+define compile
+	@mkdir -p $(@D) || { echo "Nothing can be written here: copy the checkout to a directory that you can write to."; exit 1; }
+	@( trap 'kill $$s 2>/dev/null' TERM; sleep 5 >/dev/null 2>&1 & s=$$!; wait $$s && echo "compiling $@: the first time takes a minute or two" >&2 ) & \
+		waits=$$!; $(1); result=$$?; kill $$waits 2>/dev/null; exit $$result
+endef
 $(COURSE):
-	@mkdir -p $(@D) || { echo "Nothing can be written here: copy the checkout to a directory that you can write to."; exit 1; }
-	@go build -o $@ ./internal/course/cmd/course
+	$(call compile,go build -o $@ ./internal/course/cmd/course)
 $(CLUSTER_COMMAND):
-	@mkdir -p $(@D) || { echo "Nothing can be written here: copy the checkout to a directory that you can write to."; exit 1; }
-	@go build -o $@ ./cluster/cmd/cluster
+	$(call compile,go build -o $@ ./cluster/cmd/cluster)
 $(CONTROLLERS):
-	@mkdir -p $(@D) || { echo "Nothing can be written here: copy the checkout to a directory that you can write to."; exit 1; }
-	@go build -o $@ ./controllers/cmd/controllers
+	$(call compile,go build -o $@ ./controllers/cmd/controllers)
 $(MUTANTS):
-	@mkdir -p $(@D) || { echo "Nothing can be written here: copy the checkout to a directory that you can write to."; exit 1; }
-	@go build -o $@ ./internal/mutants/cmd/mutants
+	$(call compile,go build -o $@ ./internal/mutants/cmd/mutants)
 $(SLOWEST):
-	@mkdir -p $(@D) || { echo "Nothing can be written here: copy the checkout to a directory that you can write to."; exit 1; }
-	@go build -o $@ ./internal/slowest
+	$(call compile,go build -o $@ ./internal/slowest)
 $(BOOK):
-	@mkdir -p $(@D) || { echo "Nothing can be written here: copy the checkout to a directory that you can write to."; exit 1; }
-	@cd docs/book && go build -o ../../$@ ./cmd/book
+	$(call compile,cd docs/book && go build -o ../../$@ ./cmd/book)

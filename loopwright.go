@@ -10,8 +10,8 @@
 // zap is package manager/log/zap. Any logr.Logger will do, but don't leave SetLogger out: until it's
 // called nothing is logged, and a reconciler that fails again and again does so in silence.
 //
-// There is nothing here but other names for what the packages below manager have. They are those of
-// controller-runtime's package at the same place.
+// It only has other names for parts of the packages below manager. They're the names of
+// controller-runtime's root package.
 //
 // Neighbours: below it is manager, with its packages. Above it is the user's program.
 package loopwright
@@ -34,24 +34,24 @@ import (
 type (
 	// Builder makes a controller; see NewControllerManagedBy.
 	Builder = builder.Builder
-	// Request names an object that needs a look.
+	// Request names an object to reconcile.
 	Request = reconcile.Request
-	// Result says when a request is to come again.
+	// Result says when to reconcile a request again.
 	Result = reconcile.Result
-	// Manager starts and stops controllers and what they need.
+	// Manager starts and stops controllers, and the caches and servers that they need.
 	Manager = manager.Manager
-	// Options are those of NewManager.
+	// Options are the options of NewManager.
 	Options = manager.Options
 	// SchemeBuilder registers the types of an API group.
 	SchemeBuilder = scheme.Builder
 
 	// GroupVersion is a version of an API group.
 	GroupVersion = schema.GroupVersion
-	// GroupResource is a resource, of whatever version.
+	// GroupResource is a resource without its version.
 	GroupResource = schema.GroupResource
-	// TypeMeta is the part of an object that says of which kind it is.
+	// TypeMeta has an object's kind and API version.
 	TypeMeta = metav1.TypeMeta
-	// ObjectMeta is the part of an object that all kinds have.
+	// ObjectMeta is the metadata that all kinds have.
 	ObjectMeta = metav1.ObjectMeta
 )
 
@@ -61,37 +61,40 @@ var (
 	// GetConfig finds the configuration of the cluster: from --kubeconfig, from KUBECONFIG, from
 	// the Pod's service account, or from the home directory.
 	GetConfig = config.GetConfig
-	// GetConfigOrDie is GetConfig for a main: it logs the error and ends the process.
+	// GetConfigOrDie is GetConfig for main functions: it logs the error and ends the process.
 	GetConfigOrDie = config.GetConfigOrDie
 
 	// NewManager returns a manager.
 	NewManager = manager.New
-	// NewControllerManagedBy begins a controller that a manager starts and stops.
+	// NewControllerManagedBy starts the description of a controller that a manager starts and
+	// stops.
 	NewControllerManagedBy = builder.ControllerManagedBy
 	// SetControllerReference makes one object the controller of another one: the garbage collector
-	// removes the second with the first, and a controller that Owns the second is told of it.
+	// deletes the second with the first, and a controller that Owns the second's kind reconciles
+	// the first when the second changes.
 	SetControllerReference = controllerutil.SetControllerReference
-	// CreateOrUpdate makes an object what a function says it should be, or creates it.
+	// CreateOrUpdate lets a function change an object, and updates or creates it.
 	CreateOrUpdate = controllerutil.CreateOrUpdate
 	// CreateOrPatch is CreateOrUpdate with a patch, which also writes the status.
 	CreateOrPatch = controllerutil.CreateOrPatch
-	// SetupSignalHandler returns a context that ends when the process is told to stop. The second
-	// time it is told, the process ends at once.
+	// SetupSignalHandler returns a context that ends with the first SIGTERM or Ctrl-C. At the
+	// second one, the process ends at once.
 	SetupSignalHandler = signals.SetupSignalHandler
 
-	// Log is the program's logger. It says nothing before SetLogger.
+	// Log is the program's logger. It's silent until SetLogger is called.
 	Log = log.Log
-	// SetLogger says where Log writes, and with it the manager, its controllers and their
+	// SetLogger sets where Log writes, and with it the manager, its controllers and their
 	// reconcilers. Call it first in main.
 	SetLogger = log.SetLogger
-	// LoggerFrom returns the logger that is in a context; a reconciler's has the names of the
-	// controller and of the object.
+	// LoggerFrom returns the logger in a context; a reconciler's has the names of the controller
+	// and of the object.
 	LoggerFrom = log.FromContext
 	// LoggerInto puts a logger into a context.
 	LoggerInto = log.IntoContext
 )
 
-// NewWebhookManagedBy begins the webhooks of a kind, which a manager's webhook server serves.
+// NewWebhookManagedBy starts the description of a kind's webhooks, which a manager's webhook server
+// serves.
 func NewWebhookManagedBy[T runtime.Object](mgr manager.Manager, obj T) *builder.WebhookBuilder[T] {
 	return builder.WebhookManagedBy(mgr, obj)
 }

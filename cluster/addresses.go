@@ -12,24 +12,26 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// firstPod is the name of the Pod that a new kwok gives its first address to. It is gone before Up
+// firstPod is the name of the Pod that gets a new kwok's first address. It's deleted before Up
 // returns the cluster.
 const firstPod = "loopwright-first"
 
-// forgottenAfter is how long the first Pod waits for its address before another one takes its place.
+// forgottenAfter is how long the first Pod waits for its address until another one replaces it.
 // kwok needs a fraction of a second.
 const forgottenAfter = 10 * time.Second
 
 var errNoAddress = errors.New("the first Pod has no address yet")
 
-// checkAddresses makes a Pod, finds out whether it has an address, and removes it. kwok 0.8.0 makes its pool
-// of addresses when the first Pod wants one. If two want one at that moment, it may make two pools, and give
-// both Pods the same address: see ipPool in its pkg/kwok/controllers/pod_controller.go.
+// checkAddresses makes a Pod, finds out whether it has an address, and removes it. kwok 0.8.0 makes
+// its pool of addresses when the first Pod wants one. If two want one at that moment, it may make
+// two pools, and give both Pods the same address: see ipPool in its
+// pkg/kwok/controllers/pod_controller.go.
 //
-// kwok may also forget a Pod for good. It drops one whose patch fails, unless the failure is one of five that it
-// repeats (shouldRetry in utils.go; a 500 and a connection that broke aren't), and all Pods of a node if the list
-// that follows the node's lease fails (podsOnNodeSyncWorker in controller.go). Only another event about the Pod
-// would wake it. On a busy machine that happens, so it's made again.
+// kwok may also forget a Pod for good. It drops one whose patch fails, unless it repeats the patch,
+// which it does for only five kinds of failure (shouldRetry in utils.go; a 500 and a broken
+// connection aren't among them). It drops all Pods of a node if the list that follows the node's
+// lease fails (podsOnNodeSyncWorker in controller.go). Only another event about the Pod would wake
+// it. On a busy machine that happens, so the Pod is made again.
 func checkAddresses(ctx context.Context, client kubernetes.Interface) error {
 	pods := client.CoreV1().Pods(metav1.NamespaceDefault)
 	pod, err := pods.Get(ctx, firstPod, metav1.GetOptions{})

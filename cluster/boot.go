@@ -52,7 +52,7 @@ func (c *embedded) boot(ctx context.Context, options Options) error {
 	}
 }
 
-// passes returns why a failed start may work at the next try, or "" if it cannot.
+// passes returns why a failed start may work at the next try, or "" if it can't.
 func passes(err error, options Options) string {
 	failure := err.Error()
 	switch {
@@ -119,8 +119,8 @@ func (c *embedded) dropUnfounded() error {
 	return nil
 }
 
-// settle gives a cluster that serves the nodes that are wanted, and waits until
-// an ordinary pod would run on them.
+// settle gives a running cluster the nodes that the options want, and waits until an ordinary Pod
+// would run on them.
 func (c *embedded) settle(ctx context.Context, options Options) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, errTooSlow)
 	defer cancel()

@@ -17,17 +17,15 @@ import (
 	"time"
 )
 
-// binaries are the two files that an embedded cluster runs. id changes whenever
-// anything that they are made of does.
+// binaries are the two files that an embedded cluster runs. id changes whenever their sources do.
 type binaries struct {
 	id, controlplane, kwok string
 }
 
-// build compiles the nested module, once per content of it. The result is
-// shared by all checkouts of a user: it takes minutes to make and 220 MB.
+// build compiles the nested module, once for each state of its sources. All checkouts of a user
+// share the result: it takes minutes to make and 220 MB.
 //
-// Only this function needs the network, and only when Go's module cache does
-// not hold the sources yet.
+// Only this function needs the network, and only if Go's module cache doesn't have the sources yet.
 func build(ctx context.Context, out io.Writer) (binaries, error) {
 	source, err := findSource()
 	if err != nil {
@@ -65,8 +63,8 @@ func build(ctx context.Context, out io.Writer) (binaries, error) {
 	return built, compile(ctx, unpacked, dir, out)
 }
 
-// Build compiles the control plane ahead of time, if that has not been done, so
-// that the first Up need not.
+// Build compiles the control plane ahead of time, if that hasn't been done, so that the first Up
+// doesn't have to.
 func Build(ctx context.Context, out io.Writer) error {
 	_, err := build(ctx, out)
 	return err
@@ -116,16 +114,15 @@ const linkerFlags = "-s -w" +
 	" -X k8s.io/component-base/version.gitVersion=" + kubernetesVersion +
 	" -X k8s.io/client-go/pkg/version.gitVersion=" + kubernetesVersion
 
-// kubernetesVersion is the one that cluster/controlplane/go.mod requires; a test
-// compares them.
+// kubernetesVersion is the version that cluster/controlplane/go.mod requires; a test compares them.
 const kubernetesVersion = "v1.36.3"
 
 // KubernetesVersion is the version of the embedded control plane.
 func KubernetesVersion() string { return kubernetesVersion }
 
-// goCommand runs the go command for this machine, on the nested module alone,
-// whatever the caller cross-compiles, has in a go.work or experiments with.
-// Where the sources come from (GOPROXY and the like) stays the user's choice.
+// goCommand runs the go command for this machine, on the nested module alone, whatever the caller
+// cross-compiles, has in a go.work or experiments with. Where the sources come from (GOPROXY and
+// the like) stays the user's choice.
 func goCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, "go", args...)
 	command.Dir = dir
@@ -157,8 +154,8 @@ type buildProgress struct {
 	last     time.Time
 }
 
-// tickOf is how often progress is worth a line: a terminal's line is overwritten
-// and may change often, a log's line stays.
+// tickOf is how often to print progress: a terminal's line is overwritten and may change often, a
+// log's line stays.
 func tickOf(out io.Writer) time.Duration {
 	if isTerminal(out) {
 		return 200 * time.Millisecond
@@ -166,8 +163,7 @@ func tickOf(out io.Writer) time.Duration {
 	return 10 * time.Second
 }
 
-// follow reads go's output to its end and returns the last lines of it that
-// were not package names.
+// follow reads go's output to its end and returns its last lines that aren't package names.
 func (p *buildProgress) follow(output io.Reader) (complaints []string) {
 	lines := bufio.NewScanner(output)
 	downloads := 0
@@ -231,8 +227,8 @@ func binaryCache() (string, error) {
 	return filepath.Join(cache, "loopwright-controlplane"), nil
 }
 
-// CleanCache removes the control plane binaries that were built for this user.
-// Clusters that run go on running.
+// CleanCache removes the control plane binaries that were built for this user. Running clusters
+// keep running.
 func CleanCache() error {
 	cache, err := binaryCache()
 	if err != nil {

@@ -1,12 +1,11 @@
-// Package cluster gets a Kubernetes cluster for a demo, a test or a reader's
-// own experiments, and hands out the way to reach it.
+// Package cluster gets a Kubernetes cluster for a demo, a test or your own experiments, and returns
+// the configuration to reach it.
 //
-// Up(Options) finds or makes a cluster and returns a [Cluster]: a *rest.Config
-// for Go and a kubeconfig for kubectl. There are three modes. Embedded, the
-// default, compiles a real etcd, kube-apiserver, kube-controller-manager and
-// kube-scheduler from their Go modules and runs them on loopback, with kwok in
-// the place of kubelets; it needs Go and nothing else. Kind makes or reuses a
-// kind cluster. Current takes the kubeconfig that kubectl would take.
+// Up(Options) finds or makes a cluster and returns a [Cluster]: a *rest.Config for Go and a
+// kubeconfig for kubectl. There are three modes. Embedded, the default, compiles a real etcd,
+// kube-apiserver, kube-controller-manager and kube-scheduler from their Go modules and runs them on
+// loopback, with kwok instead of kubelets; it needs only Go. Kind makes or reuses a kind cluster.
+// Current uses the kubeconfig that kubectl would use.
 //
 // In all of them the originals of the controllers that Loopwright rebuilds (Deployment, ReplicaSet,
 // Endpoints) have to be off: the first two modes switch them off.
@@ -39,7 +38,7 @@ const (
 	Embedded Mode = "embedded"
 	// Kind is a cluster of containers made with sigs.k8s.io/kind.
 	Kind Mode = "kind"
-	// Current is whatever kubectl talks to.
+	// Current is the cluster that kubectl talks to.
 	Current Mode = "current"
 )
 
@@ -48,19 +47,19 @@ const (
 // originals, so that no other controller reconciles those kinds.
 var SampleControllers = []string{"deployment-controller", "replicaset-controller", "endpoints-controller"}
 
-// OptionalControllers names those that this project rebuilds, but that clusters run by default,
-// because programs on a cluster need what they write. Options.Originals switches them off.
+// OptionalControllers names controllers that this project rebuilds, but that clusters run by
+// default, because programs on a cluster need their work. Options.Originals switches them off.
 var OptionalControllers = []string{
 	"endpointslice-controller", "garbage-collector-controller", "namespace-controller", "job-controller", "cronjob-controller",
 	"daemonset-controller", "statefulset-controller", "node-lifecycle-controller", "taint-eviction-controller",
 }
 
-// off is before the name of an optional controller that is to be switched off,
-// as in kube-controller-manager's flag.
+// off precedes the name of an optional controller to switch off, as in kube-controller-manager's
+// flag.
 const off = "-"
 
-// Bare, as the only one of Options.Originals, leaves on what a cluster needs to live, and nothing
-// else: README.md says why each is needed.
+// Bare, as the only one of Options.Originals, leaves on only the controllers that a cluster can't
+// live without. README.md says why each is needed.
 const Bare = "bare"
 
 var bareControllers = []string{
@@ -69,41 +68,39 @@ var bareControllers = []string{
 	"persistentvolume-protection-controller", "persistentvolumeclaim-protection-controller",
 }
 
-// Options say which cluster is wanted. The zero value is an embedded cluster
-// with three nodes, kept in the checkout's .loopwright directory.
+// Options say which cluster you want. The zero value is an embedded cluster with three nodes, kept
+// in the checkout's .loopwright directory.
 type Options struct {
 	Mode Mode
 
-	// Dir holds an embedded cluster's state: data, keys, logs, kubeconfig; for
-	// kind it holds the kubeconfig. The default is .loopwright at the root of
-	// the checkout; for an ephemeral cluster it is a temporary directory, which
-	// Cluster.Down removes, or the end of this process, or else the next such cluster.
+	// Dir holds an embedded cluster's state: data, keys, logs, kubeconfig; for kind it holds the
+	// kubeconfig. The default is .loopwright at the root of the checkout. For an ephemeral cluster
+	// it's a temporary directory, which Cluster.Down removes, or the end of this process, or else
+	// the next such cluster.
 	Dir string
-	// Nodes is how many nodes an embedded cluster is to have; 0 stands for those
-	// that it has, and for 3 in a new one.
+	// Nodes is how many nodes an embedded cluster should have; 0 means those that it has, and 3 in
+	// a new one.
 	Nodes int
-	// Port is where an embedded API server listens on 127.0.0.1; 0 stands for
-	// any free port.
+	// Port is where an embedded API server listens on 127.0.0.1; 0 means any free port.
 	Port int
-	// Originals names those of SampleControllers which stay switched on, and with
-	// a minus before it, those of OptionalControllers which do not. Or it is Bare.
+	// Originals names those of SampleControllers that stay switched on and, with a minus in front,
+	// those of OptionalControllers that don't. Or it's Bare.
 	Originals []string
 	// Ephemeral ties the embedded cluster that Up starts to this process: it ends when the process
-	// ends, however that happens, and its data are removed. A cluster that Up finds running stays
+	// ends, however that happens, and its data are removed. If Up finds a running cluster, it stays
 	// tied to the process that started it.
 	Ephemeral bool
-	// RemoveDir is a directory to remove instead, with all that is in it, when an ephemeral cluster
+	// RemoveDir is a directory to remove instead, with everything in it, when an ephemeral cluster
 	// ends because its process did. It may be Dir or one above, and needs a Dir.
 	RemoveDir string
-	// Parts are the parts that an embedded cluster is to have; nil stands for all of them. It
-	// cannot be without etcd and the API server. Without the controller manager, namespaces get no
-	// ServiceAccount, and so the API server accepts pods without one. Without kwok there are no
-	// nodes.
+	// Parts are the parts of an embedded cluster; nil means all of them. It can't do without etcd
+	// and the API server. Without the controller manager, namespaces get no ServiceAccount, so the
+	// API server then accepts Pods without one. Without kwok there are no nodes.
 	Parts []Part
-	// Arguments, unless it is nil, changes the command line of a part before it starts.
+	// Arguments changes the command line of a part before it starts, unless it's nil.
 	Arguments func(part Part, defaults []string) ([]string, error)
-	// Output, unless it is nil, returns writers that get what a part prints, besides its log; a nil
-	// writer gets nothing. A part that is to outlive this process must not have one.
+	// Output, unless it's nil, returns writers that get a part's output, besides its log; a nil
+	// writer gets nothing. Don't use it for a part that should outlive this process.
 	Output func(part Part) (stdout, stderr io.Writer)
 
 	// KindName is the name of the kind cluster; the default is "loopwright".
@@ -168,7 +165,7 @@ func numberFromEnv(name string) (int, error) {
 	return number, nil
 }
 
-// withDefaults fills in what was left out and refuses what makes no sense.
+// withDefaults fills in the empty options and refuses those that make no sense.
 func (o Options) withDefaults() (Options, error) {
 	if o.Mode == "" {
 		o.Mode = Embedded
@@ -231,13 +228,13 @@ func (o Options) checkOriginals() error {
 	return nil
 }
 
-// A Cluster is a cluster that answered. It stays up when the process ends,
-// unless it is ephemeral.
+// A Cluster is a cluster that has answered. It stays up when the process ends, unless it's
+// ephemeral.
 type Cluster struct {
 	Mode Mode
 	// Name tells a person which cluster it is.
 	Name string
-	// Kubeconfig is the path of a file that kubectl takes.
+	// Kubeconfig is the path of a kubeconfig for kubectl.
 	Kubeconfig string
 	// Kubectl is the path of a kubectl that was built with an embedded cluster.
 	Kubectl string
@@ -252,9 +249,8 @@ type Cluster struct {
 // with its own API server.
 func Of(name string, config *rest.Config) *Cluster { return &Cluster{Name: name, config: config} }
 
-// RESTConfig returns a copy of the configuration that reaches the cluster, as
-// its administrator. It sets no limit on requests per second; a client that needs
-// one sets QPS and Burst.
+// RESTConfig returns a copy of the configuration that reaches the cluster, as its administrator. It
+// sets no limit on requests per second; if your client needs one, set QPS and Burst.
 func (c *Cluster) RESTConfig() *rest.Config { return rest.CopyConfig(c.config) }
 
 // Up returns a cluster that is ready for use: it finds it or makes it.
@@ -263,8 +259,7 @@ func (c *Cluster) RESTConfig() *rest.Config { return rest.CopyConfig(c.config) }
 // Up repairs an embedded cluster that was damaged (a killed process, a reboot), and keeps its data.
 // An Up that fails stops what it has started.
 //
-// Errors name the part that failed, quote the end of its log, and say what to
-// do.
+// Errors name the part that failed, quote the end of its log, and say what to do.
 func Up(ctx context.Context, options Options) (*Cluster, error) {
 	if options.Ephemeral && options.Dir == "" && (options.Mode == Embedded || options.Mode == "") {
 		return upScratch(ctx, options)
@@ -283,8 +278,8 @@ func Up(ctx context.Context, options Options) (*Cluster, error) {
 	}
 }
 
-// Down removes the cluster and its data. Removing what is not there is no
-// error. It refuses to touch the current kubeconfig's cluster.
+// Down removes the cluster and its data. It isn't an error if there's no cluster. Down refuses to
+// touch the current kubeconfig's cluster.
 func Down(ctx context.Context, options Options) error {
 	options, err := options.withDefaults()
 	if err != nil {
@@ -300,8 +295,8 @@ func Down(ctx context.Context, options Options) error {
 	}
 }
 
-// Down stops the parts of an embedded cluster and removes its data, as the function Down does, and
-// waits until all that they printed has been handed to Options.Output.
+// Down stops the parts of an embedded cluster and removes its data, as the function Down does. It
+// waits until all their output has been passed to Options.Output.
 func (c *Cluster) Down(ctx context.Context) error {
 	if c.Mode != Embedded {
 		return fmt.Errorf("taking down a %s cluster: %w", c.Mode, ErrOutOfReach)
@@ -318,12 +313,12 @@ func (c *Cluster) Down(ctx context.Context) error {
 	if err := c.scratch.remove(); err != nil {
 		return err
 	}
-	c.scratch = nil // it is gone
+	c.scratch = nil // it's gone
 	return nil
 }
 
-// EtcdURL is where the etcd of an embedded cluster serves its only client, the API server; of other
-// clusters it is empty.
+// EtcdURL is where the etcd of an embedded cluster serves its only client, the API server. For
+// other clusters it's empty.
 func (c *Cluster) EtcdURL() string {
 	if c.Mode != Embedded {
 		return ""
@@ -331,7 +326,7 @@ func (c *Cluster) EtcdURL() string {
 	return c.embedded.state.etcdURL()
 }
 
-// ErrOutOfReach is returned when a cluster is asked for what its mode cannot do.
+// ErrOutOfReach is returned when a cluster's mode can't do something.
 var ErrOutOfReach = errors.New("this kind of cluster cannot do it: use CLUSTER=embedded")
 
 // Restart kills one part of the control plane, starts it again on the same port with the same data,
@@ -349,8 +344,8 @@ func (c *Cluster) Restart(ctx context.Context, part Part, down time.Duration) er
 	}
 }
 
-// StopPart stops one part of an embedded cluster gracefully, until StartPart starts it again. It is
-// no error if the part does not run.
+// StopPart stops one part of an embedded cluster gracefully, until StartPart starts it again. It
+// isn't an error if the part doesn't run.
 func (c *Cluster) StopPart(ctx context.Context, part Part) error {
 	if c.Mode != Embedded {
 		return fmt.Errorf("stopping %s of a %s cluster: %w", part, c.Mode, ErrOutOfReach)

@@ -14,7 +14,7 @@ import (
 	"github.com/loopwright/loopwright/internal/pki"
 )
 
-// renewal is how long before the end of its certificates a cluster that starts over makes new ones.
+// renewal is how long before its certificates expire a cluster that starts again makes new ones.
 const renewal = 30 * 24 * time.Hour
 
 // serverHosts are the names of the API server, and of etcd: loopback, and what clients inside a
@@ -36,9 +36,9 @@ var clients = map[string]pkix.Name{
 	"kwok":                    {CommonName: kwokUser},
 }
 
-// writePKI makes all keys and certificates of a cluster. The CA's certificate
-// goes first and comes last: while it is missing, keys that do not belong
-// together are not taken for a set, should this process be killed half-way.
+// writePKI makes all keys and certificates of a cluster. The CA's certificate is removed first and
+// written last: while it's missing, keys that don't belong together aren't taken for a set, in case
+// this process is killed halfway.
 func writePKI(at place) error {
 	ca, err := pki.NewCA("loopwright")
 	if err != nil {
@@ -96,8 +96,8 @@ var pemFiles = []string{
 	"etcd-server.key", "etcd-client.crt", "etcd-client.key", "service-account.key",
 }
 
-// pkiIsFresh reports whether all keys are there and last for a while yet. A power
-// cut may have left empty files.
+// pkiIsFresh reports whether all keys exist and are valid for a while yet. A power cut may have
+// left empty files.
 func pkiIsFresh(at place, now time.Time) bool {
 	for _, file := range pemFiles {
 		content, _ := os.ReadFile(at.pki(file))
@@ -122,8 +122,8 @@ func pkiIsFresh(at place, now time.Time) bool {
 	return err == nil && now.Add(renewal).Before(certificate.NotAfter)
 }
 
-// pointKubeconfigs writes the API server's address into every kubeconfig and
-// puts the administrator's where kubectl's users look for it.
+// pointKubeconfigs writes the API server's address into every kubeconfig and puts the
+// administrator's where kubectl's users look for it.
 func pointKubeconfigs(at place, server string) error {
 	for name := range clients {
 		config, err := loadKubeconfig(at.client(name))

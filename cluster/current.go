@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// current is what the kubeconfig that kubectl would take says.
+// current is the content of the kubeconfig that kubectl would use.
 type current struct {
 	context, server, file string
 	config                *rest.Config
@@ -24,7 +24,7 @@ func loadCurrent() (current, error) {
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil)
 	raw, err := loader.RawConfig()
 	if err != nil {
-		return current{}, fmt.Errorf("CLUSTER=current: %s is no kubeconfig that kubectl would take: set KUBECONFIG to one that is: %w",
+		return current{}, fmt.Errorf("CLUSTER=current: %s isn't a kubeconfig that kubectl would use: set KUBECONFIG to one that is: %w",
 			strings.Join(rules.GetLoadingPrecedence(), ", "), err)
 	}
 	if raw.CurrentContext == "" {
@@ -42,7 +42,7 @@ func loadCurrent() (current, error) {
 	return current{context: raw.CurrentContext, server: config.Host, file: file, config: config}, nil
 }
 
-// useCurrent shows which cluster it is about to use and goes on only after a
+// useCurrent shows which cluster it's about to use and goes on only after a
 // yes: a demo writes objects, and the current context may be production.
 func useCurrent(ctx context.Context, options Options) (*Cluster, error) {
 	found, err := loadCurrent()

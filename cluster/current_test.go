@@ -85,7 +85,7 @@ func TestAKubeconfigThatIsGarbageIsReportedByName(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte("{{{ no YAML"), 0o600))
 	pointAt(t, path)
 	_, err := Up(t.Context(), Options{Mode: Current, Yes: true})
-	require.ErrorContains(t, err, "is no kubeconfig that kubectl would take: set KUBECONFIG")
+	require.ErrorContains(t, err, "isn't a kubeconfig that kubectl would use: set KUBECONFIG")
 	assert.ErrorContains(t, err, path)
 }
 

@@ -28,7 +28,7 @@ type embedded struct {
 	// closed when the part ends.
 	exited map[Part]<-chan struct{}
 	out    io.Writer
-	// options are those of the Up that found or made the cluster.
+	// options are the options of the Up that found or made the cluster.
 	options Options
 }
 
@@ -59,9 +59,9 @@ func upEmbedded(ctx context.Context, options Options) (*Cluster, error) {
 	}, nil
 }
 
-// up leaves a running cluster alone if it is whole and as wanted, and otherwise stops what is left
-// of it and starts all parts on the data that are there. If the options cannot be satisfied, or on
-// Ctrl-C, it leaves the cluster alone, too.
+// up leaves a running cluster alone if it's complete and as the options want it. Otherwise it stops
+// what is left of it and starts all parts with the existing data. If the options can't be
+// satisfied, or on Ctrl-C, it also leaves the cluster alone.
 func (c *embedded) up(ctx context.Context, options Options) error {
 	found, known, err := loadState(c.at)
 	if err != nil {
@@ -77,7 +77,7 @@ func (c *embedded) up(ctx context.Context, options Options) error {
 			return context.Cause(ctx)
 		}
 		if !errors.Is(flaw, errStopped) {
-			c.say("The cluster needs a new start, which keeps your objects: %v.", flaw)
+			c.say("Restarting the cluster, which keeps your objects: %v.", flaw)
 		}
 	}
 	if options.Port != 0 && options.Port != found.APIServerPort {
@@ -96,7 +96,7 @@ func (c *embedded) up(ctx context.Context, options Options) error {
 	return nil
 }
 
-// explain says what failed and, unless the user cancelled, what helps.
+// explain says what failed and, unless the user cancelled, what to do.
 func (c *embedded) explain(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
@@ -107,10 +107,10 @@ func (c *embedded) explain(ctx context.Context, err error) error {
 	return fmt.Errorf("bringing up the embedded cluster: %w\n`make cluster-down` removes the cluster with its data; `make cluster-up` then makes a new one", err)
 }
 
-// errStopped: nothing runs, so there is nothing to remark on.
+// errStopped: nothing runs, so there's nothing to say about it.
 var errStopped = errors.New("it does not run")
 
-// flaw returns why an existing cluster cannot be used as it is, or nil.
+// flaw returns why an existing cluster can't be used as it is, or nil.
 func (c *embedded) flaw(ctx context.Context, options Options) error {
 	var dead []string
 	wanted := state{Parts: options.Parts}
@@ -142,8 +142,8 @@ func (c *embedded) flaw(ctx context.Context, options Options) error {
 	return errors.Join(checkServing(ctx, c.client), checkWritable(ctx, c.client))
 }
 
-// abandon removes what a failed boot has started: processes, the pipe that ties them to this
-// process, and the goroutines that hand on what they print.
+// abandon removes whatever a failed boot has started: processes, the pipe that ties them to this
+// process, and the goroutines that pass on their output.
 func (c *embedded) abandon() error {
 	if err := stopAll(c.at); err != nil {
 		return err

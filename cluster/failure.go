@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// partError is a failure of one part. It is shown with the end of the part's
-// log, because that is where a part says why.
+// partError is a failure of one part. It's shown with the end of the part's log, because that's
+// where a part says why.
 type partError struct {
 	part Part
 	log  string
@@ -34,8 +34,8 @@ func (e *partError) Error() string {
 	return fmt.Sprintf("%s %v; the end of its log, %s:\n  | %s", e.part, e.what, filepath.Clean(e.log), lines)
 }
 
-// lastLines returns the end of a log, without stack traces, which tell a reader
-// nothing. Where the process died of a panic they are all that the end is.
+// lastLines returns the end of a log, without stack traces, which tell a reader nothing. If the
+// process died of a panic, it returns them anyway, because there's nothing else.
 func lastLines(path string, count int) string {
 	file, err := os.Open(path)
 	if err != nil {
@@ -92,7 +92,7 @@ func ended(exited map[Part]<-chan struct{}, at place) error {
 	return nil
 }
 
-// errTooSlow is the cause of a context that ended because a part did not get ready in time, and not
+// errTooSlow is the cause of a context that ended because a part didn't get ready in time, and not
 // because the user cancelled.
 var errTooSlow = errors.New("not ready after " + startLimit.String())
 
@@ -102,7 +102,7 @@ func awaitReady(ctx context.Context, what string, suspect Part, exited map[Part]
 	ctx, stop := context.WithCancelCause(ctx)
 	var watchers sync.WaitGroup
 	defer func() { stop(nil); watchers.Wait() }()
-	for _, end := range exited { // a part that ended does not answer: do not wait for it
+	for _, end := range exited { // a part that ended doesn't answer: don't wait for it
 		watchers.Go(func() {
 			select {
 			case <-end:

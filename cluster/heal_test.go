@@ -38,7 +38,7 @@ func TestUpHealsAClusterWhoseAPIServerWasKilled(t *testing.T) {
 	killParts(t, dir, APIServer)
 
 	assert.Contains(t, call{dir: dir}.must(t, "status"), "It is not whole: kube-apiserver does not run: `make cluster-up` starts it again")
-	assert.Contains(t, call{dir: dir}.must(t, "up"), "The cluster needs a new start, which keeps your objects: it lacks kube-apiserver.")
+	assert.Contains(t, call{dir: dir}.must(t, "up"), "Restarting the cluster, which keeps your objects: it lacks kube-apiserver.")
 	recalls(t, dir, "before-the-api-server-was-killed")
 	assert.Equal(t, kubeconfig, readFile(t, place{dir: dir}.kubeconfig()), "a kubeconfig that somebody copied no longer works")
 	client := clientOf(t, dir)

@@ -84,9 +84,9 @@ func createKind(ctx context.Context, engine engine, options Options, kubeconfig 
 		kind.CreateWithDisplaySalutation(false))
 }
 
-// connectKind checks that the API server answers and that the cluster runs the controllers that are
-// wanted, and leaves the others to us. It may have been created without our patch, or for a chapter
-// that needs another one.
+// connectKind checks that the API server answers and that the cluster runs the wanted controllers,
+// and leaves the others to us. It may have been created without our patch, or for a chapter that
+// needs a different one.
 func connectKind(ctx context.Context, options Options, kubeconfig string) (*Cluster, error) {
 	config, err := restConfigFromFile(kubeconfig)
 	if err != nil {
@@ -109,8 +109,8 @@ func connectKind(ctx context.Context, options Options, kubeconfig string) (*Clus
 	return &Cluster{Mode: Kind, Name: "kind cluster " + options.KindName, Kubeconfig: kubeconfig, config: config, kindName: options.KindName}, nil
 }
 
-// checkActive compares the controllers that a kind cluster runs with those that are wanted. kind can
-// only choose them when it makes a cluster.
+// checkActive compares the controllers that a kind cluster runs with the wanted ones. kind can only
+// choose them when it makes a cluster.
 func (o Options) checkActive(active []string) error {
 	unwanted := slices.DeleteFunc(slices.Clone(active), o.wants)
 	if len(unwanted) == 0 {
@@ -134,7 +134,7 @@ func (o Options) checkActive(active []string) error {
 		o.KindName, strings.Join(unwanted, ", "), strings.Join(allow, ","), o.KindName)
 }
 
-// wants reports whether the cluster is to run a controller of its own.
+// wants reports whether the cluster should run its own controller of that name.
 func (o Options) wants(name string) bool {
 	if slices.Contains(SampleControllers, name) {
 		return slices.Contains(o.Originals, name)

@@ -7,18 +7,16 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// kubeadmControllers is what kubeadm itself passes as --controllers. A patch
-// replaces the flag, so it has to say this again; without the two, no second
-// node could join.
+// kubeadmControllers is what kubeadm itself passes as --controllers. A patch replaces the flag, so
+// it has to repeat these; without the last two, no second node could join.
 const kubeadmControllers = "*,bootstrapsigner,tokencleaner"
 
 // kindConfig writes the configuration of a cluster of one node, with the sample
 // controllers switched off.
 //
-// kind applies a patch only to a document of the patch's apiVersion, and says
-// nothing where none matches. Node images from Kubernetes v1.36 on get v1beta4,
-// where extraArgs is a list, and older ones v1beta3, where it is a map; so
-// there is one patch for each.
+// kind applies a patch only to a document of the patch's apiVersion, and says nothing if none
+// matches. Node images from Kubernetes v1.36 on get v1beta4, where extraArgs is a list, and older
+// ones v1beta3, where it's a map; so there's one patch for each.
 func kindConfig(originals []string, cgroupV1 bool) ([]byte, error) {
 	controllers := controllersFlag(kubeadmControllers, originals)
 	patches := []string{

@@ -21,7 +21,7 @@ type engine struct {
 	cgroupField string
 }
 
-// engines stand in the order in which kind looks for them.
+// engines are in the order in which kind looks for them.
 var engines = []engine{
 	{"docker", kind.ProviderWithDocker, "{{.CgroupVersion}}"},
 	{"nerdctl", func() kind.ProviderOption { return kind.ProviderWithNerdctl("nerdctl") }, "{{.CgroupVersion}}"},
@@ -29,7 +29,7 @@ var engines = []engine{
 }
 
 // findEngine returns the first engine that answers. kind itself takes the first
-// whose client is installed, and then fails where the service behind it does not
+// whose client is installed, and then fails where the service behind it doesn't
 // run. KIND_EXPERIMENTAL_PROVIDER names one, as it does for the kind command.
 func findEngine(ctx context.Context) (engine, error) {
 	candidates := engines
@@ -80,8 +80,8 @@ func (e engine) ask(ctx context.Context, question ...string) (string, error) {
 	return "", fmt.Errorf("%s: %w: %s", e.command, err, text)
 }
 
-// hasCgroupV1 asks the engine, for its host may be another machine or a virtual one. If the engine
-// does not answer, it assumes cgroup v2.
+// hasCgroupV1 asks the engine, because its host may be another machine or a virtual one. If the
+// engine doesn't answer, it assumes cgroup v2.
 func (e engine) hasCgroupV1(ctx context.Context) bool {
 	answer, err := e.ask(ctx, "info", "--format", e.cgroupField)
 	return err == nil && strings.TrimPrefix(answer, "v") == "1"

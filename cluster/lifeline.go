@@ -28,8 +28,8 @@ var lifelines struct {
 	byDir      map[string]lifeline
 }
 
-// lifelineOf returns the reading end of the lifeline that the parts are to follow, or nil if the cluster is to
-// outlive this process.
+// lifelineOf returns the reading end of the lifeline for the parts to follow, or nil if the cluster
+// should outlive this process.
 func lifelineOf(at place, options Options) (*os.File, error) {
 	if options.Ephemeral {
 		return tieLifeline(at)
@@ -42,7 +42,7 @@ func lifelineOf(at place, options Options) (*os.File, error) {
 	if err := syscall.Fstat(descriptor, &file); err != nil || file.Mode&syscall.S_IFMT != syscall.S_IFIFO {
 		return nil, fmt.Errorf("%s=%d: want the number of an open pipe", lifelineVariable, descriptor)
 	}
-	// The parts get it under another number, and a command that replaces this process does not get it.
+	// The parts get it under another number, and a command that replaces this process doesn't get it.
 	syscall.CloseOnExec(descriptor)
 	_ = os.Unsetenv(lifelineVariable)
 	return os.NewFile(uintptr(descriptor), lifelineVariable), nil
@@ -66,7 +66,7 @@ func tieLifeline(at place) (*os.File, error) {
 	return reading, nil
 }
 
-// cutLifeline gives back what tieLifeline took. The parts have ended before.
+// cutLifeline undoes tieLifeline. The parts have already ended.
 func cutLifeline(at place) {
 	lifelines.Lock()
 	defer lifelines.Unlock()
@@ -79,18 +79,19 @@ func cutLifeline(at place) {
 // parentGlance is how often EndWithParent checks the parent.
 const parentGlance = time.Second
 
-// EndWithParent ends this process when the one that started it is gone, if it is a test binary that `go test`
-// runs. It is for TestMain: a `go test` that is ended by a signal leaves the test binaries running, with their
-// clusters, until they are done. It parses the command line unless that has been done.
+// EndWithParent ends this process when the one that started it has ended, if it's a test binary
+// that `go test` runs. It's for TestMain: if a signal ends `go test`, the test binaries otherwise
+// keep running, with their clusters, until they're done. It parses the command line unless that has
+// been done.
 //
-// A binary that a user runs without `go test` keeps running without its shell. EndWithParent does
-// not notice the end of a parent that was gone before the call, or that is outside the process's
-// PID namespace.
+// A binary that a user runs without `go test` keeps running without its shell. EndWithParent can't
+// notice the end of a parent that ended before the call, or that is outside the process's PID
+// namespace.
 func EndWithParent() {
 	if !flag.Parsed() {
 		flag.Parse()
 	}
-	// The go command sets this flag; a user who runs the binary does not.
+	// The go command sets this flag; a user who runs the binary doesn't.
 	if byGo := flag.Lookup("test.paniconexit0"); byGo == nil || byGo.Value.String() != "true" {
 		return
 	}
@@ -98,7 +99,7 @@ func EndWithParent() {
 	go func() { // ends with this process
 		for range time.Tick(parentGlance) {
 			if os.Getppid() != parent {
-				_, _ = fmt.Fprintln(os.Stderr, "the process that started this one is gone, so this one ends")
+				_, _ = fmt.Fprintln(os.Stderr, "the process that started this one has ended, so this one ends, too")
 				os.Exit(1)
 			}
 		}

@@ -12,13 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Locks here are flocks. The kernel ties one to an open file and drops it when
-// the last process that has the file open is gone, so a crash cannot leave a
-// stale lock behind. That serves twice: for mutual exclusion between commands,
-// and as the sign of life of a part, which inherits its locked file.
+// Locks here are flocks. The kernel ties one to an open file and drops it when the last process
+// that has the file open ends, so a crash can't leave a stale lock behind. We use that twice: for
+// mutual exclusion between commands, and as a part's sign of life, because the part inherits its
+// locked file.
 
 // pollInterval is how often to try a lock that another process holds, and to check a part that is
-// starting or stopping. flock cannot wait with a time-out.
+// starting or stopping. flock can't wait with a time-out.
 const pollInterval = 20 * time.Millisecond
 
 // lockFile waits for the lock at path. The content of the file names the holder, for processes that
@@ -31,7 +31,7 @@ func lockFile(ctx context.Context, path, purpose string, out io.Writer) (unlock 
 			_ = file.Truncate(0)
 			_, _ = fmt.Fprintf(file, "%d (%s, since %s)", os.Getpid(), purpose, time.Now().Format(time.TimeOnly))
 			return func() {
-				// Removed while it is still held: a process that waits for it notices that the name
+				// Removed while it's still held: a process that waits for it notices that the name
 				// now means another file, or none.
 				_ = os.Remove(path)
 				_ = file.Close()
@@ -59,7 +59,7 @@ func tryLock(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = file.Chmod(0o600) // with an odd umask, even this user could not open it again
+	_ = file.Chmod(0o600) // with an odd umask, even this user couldn't open it again
 	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		_ = file.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
@@ -80,7 +80,7 @@ func tryLock(path string) (*os.File, error) {
 }
 
 // isLocked reports whether a process holds the file's lock, without making the file. It takes a
-// shared lock for an instant, so that two processes that check at the same time do not see each
+// shared lock for an instant, so that two processes that check at the same time don't see each
 // other.
 func isLocked(path string) bool {
 	file, err := os.Open(path)

@@ -24,7 +24,7 @@ const (
 	kwokUser            = "loopwright-kwok"
 )
 
-// allowKwok gives kwok the rights that its work takes, and no others.
+// allowKwok gives kwok the permissions that its work needs, and no others.
 func allowKwok(ctx context.Context, client kubernetes.Interface) error {
 	role := &rbacv1.ClusterRole{
 		ObjectMeta: metav1.ObjectMeta{Name: kwokUser},
@@ -69,8 +69,8 @@ func freeNodes(ctx context.Context, client kubernetes.Interface) error {
 // ours selects the nodes that ensureNodes made.
 var ours = metav1.ListOptions{LabelSelector: nodeLabel + "=" + nodeLabelValue}
 
-// ensureNodes makes the cluster have exactly the nodes node-1 to node-count, of those that kwok
-// plays; with a count of 0 it gives nodes only to a cluster that has none. It does not touch other
+// ensureNodes makes the cluster have exactly the nodes node-1 to node-count, among those that kwok
+// plays. With a count of 0 it only gives nodes to a cluster that has none. It doesn't touch other
 // nodes.
 func ensureNodes(ctx context.Context, client kubernetes.Interface, count int) error {
 	surplus := map[string]bool{}
@@ -159,8 +159,8 @@ func isReady(node *corev1.Node) bool {
 }
 
 // nodeCheck finds out whether every node that kwok plays is Ready. It ignores the others: a reader
-// may have made one to break it. New nodes are tainted; without the node lifecycle controller, they stay
-// so until the reader's own controller removes the taint.
+// may have made one to break it. New nodes are tainted; without the node lifecycle controller, they
+// stay so until the reader's own controller removes the taint.
 func nodeCheck(originals []string) func(context.Context, kubernetes.Interface) error {
 	tainted := slices.Contains(originals, Bare) || slices.Contains(originals, off+"node-lifecycle-controller")
 	return func(ctx context.Context, client kubernetes.Interface) error {
@@ -212,7 +212,7 @@ func checkWritable(ctx context.Context, client kubernetes.Interface) error {
 
 var errUnhealthy = errors.New("the API server is not ready")
 
-// checkServing asks the API server whether it is ready.
+// checkServing asks the API server whether it's ready.
 func checkServing(ctx context.Context, client kubernetes.Interface) error {
 	if err := client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
 		return fmt.Errorf("%w: %w", errUnhealthy, err)

@@ -232,7 +232,7 @@ func TestOriginalsThatAreAskedForReconcile(t *testing.T) {
 	call{dir: dir}.must(t, "up")
 	originals := "ORIGINALS=deployment-controller,replicaset-controller,endpoints-controller"
 	printed := call{dir: dir, env: []string{originals}}.must(t, "up")
-	assert.Contains(t, printed, "The cluster needs a new start, which keeps your objects: other controllers are wanted in kube-controller-manager.")
+	assert.Contains(t, printed, "Restarting the cluster, which keeps your objects: other controllers are wanted in kube-controller-manager.")
 	assert.Contains(t, call{dir: dir}.must(t, "status"), "originals left on in kube-controller-manager: deployment-controller, replicaset-controller, endpoints-controller")
 	client := clientOf(t, dir)
 	namespace := newNamespace(t, client)

@@ -74,7 +74,7 @@ func (c *embedded) startAgain(ctx context.Context, part Part) error {
 	if err := c.startParts(part); err != nil {
 		return err
 	}
-	if part == Etcd && !isLocked(c.at.alive(APIServer)) { // both were stopped: there is no API server to ask
+	if part == Etcd && !isLocked(c.at.alive(APIServer)) { // both were stopped: there's no API server to ask
 		return nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, errTooSlow)
@@ -99,8 +99,8 @@ func (c *embedded) compact(ctx context.Context) (int64, error) {
 	return strconv.ParseInt(strings.TrimSpace(string(answer)), 10, 64)
 }
 
-// downEmbedded stops the parts and removes everything that up made, but for the
-// directory itself and the binaries.
+// downEmbedded stops the parts and removes everything that up made, except for the directory itself
+// and the binaries.
 func downEmbedded(ctx context.Context, options Options) error {
 	at := place{dir: options.Dir}
 	if _, err := os.Stat(at.dir); errors.Is(err, os.ErrNotExist) {

@@ -21,7 +21,7 @@ const (
 // Parts lists all parts, each after those it needs.
 var Parts = []Part{Etcd, APIServer, ControllerManager, Scheduler, Kwok}
 
-// checkParts refuses a choice of parts that could not work.
+// checkParts refuses a choice of parts that couldn't work.
 func checkParts(chosen []Part) error {
 	for _, part := range chosen {
 		if !slices.Contains(Parts, part) {
@@ -34,16 +34,16 @@ func checkParts(chosen []Part) error {
 	return fmt.Errorf("a cluster of %v alone: it cannot be without %s and %s", chosen, Etcd, APIServer)
 }
 
-// Node pods get their addresses from podCIDR and Services theirs from
-// serviceCIDR. No packet ever goes there.
+// Pods on nodes get their addresses from podCIDR, and Services from serviceCIDR. No packet ever
+// goes there.
 const (
 	podCIDR     = "10.244.0.1/16"
 	serviceCIDR = "10.96.0.0/16"
 	fakeNodeIP  = "10.0.0.1"
 )
 
-// arguments returns the command line of a part. It is where the whole control
-// plane is configured; what it leaves out is the original's default.
+// arguments returns the command line of a part. The whole control plane is configured here;
+// anything it leaves out has the original's default.
 func arguments(part Part, at place, state state) []string {
 	switch part {
 	case Etcd:
@@ -102,8 +102,8 @@ func apiServerArguments(at place, state state) []string {
 		"--bind-address=127.0.0.1",
 		fmt.Sprintf("--secure-port=%d", state.APIServerPort),
 		// The advertised address becomes the endpoint of the Service "kubernetes", where a loopback
-		// address is not allowed. No pod here runs a program that could call it, so the API server
-		// does not publish it.
+		// address isn't allowed. No pod here runs a program that could call it, so the API server
+		// doesn't publish it.
 		"--advertise-address=127.0.0.1",
 		"--endpoint-reconciler-type=none",
 		"--service-cluster-ip-range=" + serviceCIDR,
@@ -125,9 +125,9 @@ func apiServerArguments(at place, state state) []string {
 	}
 }
 
-// controllersFlag is the value of kube-controller-manager's --controllers: the
-// given base less the sample controllers, but for those that are to stay, and
-// less the optional ones that are to go; or the few of a bare cluster.
+// controllersFlag is the value of kube-controller-manager's --controllers: the given base without
+// the sample controllers, except for those that should stay, and without the optional ones that
+// shouldn't; or the few of a bare cluster.
 func controllersFlag(base string, originals []string) string {
 	if slices.Equal(originals, []string{Bare}) {
 		return strings.Join(bareControllers, ",")

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// modulePath is how a checkout of this project is recognised.
+// modulePath identifies a checkout of this project.
 const modulePath = "github.com/loopwright/loopwright"
 
 // checkoutRoot walks up from the working directory to the checkout.
@@ -31,9 +31,9 @@ func checkoutRoot() (string, error) {
 
 func stateDir(root string) string { return filepath.Join(root, ".loopwright") }
 
-// place knows where an embedded cluster keeps what. Everything secret lies below cluster(), which
+// place knows where an embedded cluster keeps its files. All secrets are below cluster(), which
 // only its owner can read. dir itself may be a directory that the user already had, so this package
-// does not change its mode, and removes nothing in it but what is listed here.
+// doesn't change its mode, and removes only the files listed here.
 type place struct{ dir string }
 
 func (p place) cluster() string           { return filepath.Join(p.dir, "cluster") }
@@ -62,7 +62,7 @@ func (p place) make() error {
 	return withAdvice(err)
 }
 
-// remove takes away what make and the parts made.
+// remove removes what make and the parts have made.
 func (p place) remove() error {
 	own := []string{
 		p.founded(), p.kubectl(), p.home(), p.etcdData(), p.pki(""), p.kubeconfig(), p.state(),
@@ -80,7 +80,7 @@ func (p place) remove() error {
 	return nil
 }
 
-// withAdvice adds what to do about a directory that cannot be used.
+// withAdvice adds what to do about a directory that can't be used.
 func withAdvice(err error) error {
 	if err == nil {
 		return nil
@@ -88,8 +88,8 @@ func withAdvice(err error) error {
 	return fmt.Errorf("%w: set LOOPWRIGHT_DIR to a directory that you can write to", err)
 }
 
-// existingDir makes a directory private if it has to make it, and those above it likewise. One that
-// exists keeps its mode: it may be a home directory.
+// existingDir makes a directory private if it has to create it, and those above it as well. An
+// existing one keeps its mode: it may be a home directory.
 func existingDir(dir string) error {
 	info, err := os.Stat(dir)
 	switch {

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// A process shows that it lives by holding the lock on a file that it inherits from its starter.
-// Its number is in that file: the starter writes it as soon as there is a process, and the process
-// writes it again, in case its starter was killed in between. So a stale pid file does no harm: this
-// package trusts a number, and kills its process, only while the lock is held.
+// A process shows that it's alive by holding the lock on a file that it inherits from its starter.
+// Its number is in that file: the starter writes it as soon as there's a process, and the process
+// writes it again, in case its starter was killed in between. So a stale pid file does no harm:
+// this package trusts a number, and kills its process, only while the lock is held.
 
 const (
 	// stopPatience is how long a part may take to stop gracefully before it is killed. etcd's data
@@ -31,9 +31,9 @@ const (
 	numberTries = 1000
 )
 
-// start runs a part detached from this process: in a session of its own, so that a Ctrl-C meant for
-// a demo does not reach it. exited is closed when the part ends while this process lives;
-// awaitReady receives from it.
+// start runs a part detached from this process, in its own session, so that a Ctrl-C meant for a
+// demo doesn't reach it. exited is closed when the part ends while this process lives; awaitReady
+// receives from it.
 func start(part Part, at place, state state, binaries binaries, options Options) (exited <-chan struct{}, err error) {
 	alive, err := claim(at.alive(part))
 	if err != nil {
@@ -92,7 +92,7 @@ func start(part Part, at place, state state, binaries binaries, options Options)
 	return ended, nil
 }
 
-// withLog returns where a part prints to: straight into its log, unless Options.Output asks for a
+// withLog returns where a part prints to: directly into its log, unless Options.Output wants a
 // copy.
 func withLog(log *os.File, part Part, options Options) (stdout, stderr io.Writer) {
 	if options.Output == nil {
@@ -108,8 +108,8 @@ func withLog(log *os.File, part Part, options Options) (stdout, stderr io.Writer
 	return both(stdout), both(stderr)
 }
 
-// claim locks the file that a part is going to inherit. A process that tests whether the part lives
-// holds the lock for an instant, so one try is not enough.
+// claim locks the file that a part will inherit. A process that tests whether the part is alive
+// holds the lock for an instant, so one try isn't enough.
 func claim(path string) (alive *os.File, err error) {
 	for range claimTries {
 		if alive, err = tryLock(path); !errors.Is(err, errLocked) {
@@ -139,8 +139,8 @@ func openLog(path string) (*os.File, error) {
 	return log, nil
 }
 
-// pidOf returns the process of a part, if it lives. A process that has just
-// been started may not have written its number yet.
+// pidOf returns the process of a part, if it's alive. A process that has just been started may not
+// have written its number yet.
 func pidOf(part Part, at place) (pid int, lives bool) {
 	for range numberTries {
 		if !isLocked(at.alive(part)) {
@@ -155,8 +155,8 @@ func pidOf(part Part, at place) (pid int, lives bool) {
 	return 0, true
 }
 
-// stop ends a part: gracefully if it can, by force if it must. It is no error if the part does not
-// run.
+// stop ends a part: gracefully if it can, by force if it must. It isn't an error if the part
+// doesn't run.
 func stop(part Part, at place) error {
 	for _, step := range []struct {
 		signal   syscall.Signal
@@ -203,7 +203,7 @@ func awaitDeath(part Part, at place, patience time.Duration) bool {
 	return false
 }
 
-// stopAll stops every part, those first that need the others.
+// stopAll stops every part; those that need others come first.
 func stopAll(at place) error {
 	var errs []error
 	for i := range Parts {

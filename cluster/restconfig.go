@@ -5,9 +5,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// restConfigFrom reads a configuration for Go. Every configuration that this package uses or hands
-// out comes from here, because all of them leave flow control to the API server: client-go's
-// default limit of 5 requests per second would slow a demo's burst down.
+// restConfigFrom reads a configuration for Go. Every configuration that this package uses or
+// returns comes from here, because all of them leave flow control to the API server: client-go's
+// default limit of 5 requests per second would slow down a demo's burst.
 func restConfigFrom(kubeconfig clientcmd.ClientConfig) (*rest.Config, error) {
 	config, err := kubeconfig.ClientConfig()
 	if err != nil {
@@ -23,8 +23,7 @@ func restConfigFromFile(path string) (*rest.Config, error) {
 	return restConfigFrom(clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil))
 }
 
-// withTimeout limits each request, so that Up, Inspect and Restart do not hang with
-// a server that hangs.
+// withTimeout limits each request, so that Up, Inspect and Restart don't hang if the server does.
 func withTimeout(config *rest.Config) *rest.Config {
 	limited := rest.CopyConfig(config)
 	limited.Timeout = checkLimit

@@ -13,16 +13,16 @@ import (
 // scratchName begins the names of all scratch directories, below the temporary directory.
 const scratchName = "loopwright-cluster-"
 
-// scratch is a directory that belongs to this process. The file beside it is locked for as long as
-// the process lives. So the next process that makes one finds the directories of processes that
-// have ended in any way, and removes them.
+// scratch is a directory that belongs to this process. The file beside it is locked while the
+// process lives. So the next process that makes one finds the directories of processes that have
+// ended in any way, and removes them.
 type scratch struct {
 	dir  string
 	lock *os.File
 }
 
-// scratches are those of this process. If only a Cluster referred to the open file, the garbage
-// collector would close it when the program drops the Cluster, and the lock would be gone while the
+// scratches are this process's. If only a Cluster referred to the open file, the garbage collector
+// would close it when the program drops the Cluster, and the lock would be released while the
 // cluster runs.
 var scratches sync.Map
 
@@ -52,7 +52,7 @@ func newScratch() (*scratch, error) {
 }
 
 func (s *scratch) remove() error {
-	// The lock goes last: what cannot be removed now is left for another try, or for the next process.
+	// The lock goes last: what can't be removed now is left for another try, or for the next process.
 	if err := os.RemoveAll(s.dir); err != nil {
 		return err
 	}
@@ -60,13 +60,13 @@ func (s *scratch) remove() error {
 	return errors.Join(os.Remove(s.lock.Name()), s.lock.Close())
 }
 
-// sweepScratch removes the directories of processes that are gone. It ignores one that it cannot
+// sweepScratch removes the directories of processes that have ended. It ignores one that it can't
 // remove, for example because it belongs to another user.
 func sweepScratch() {
 	names, _ := filepath.Glob(filepath.Join(os.TempDir(), scratchName+"*.lock"))
 	for _, name := range names {
 		if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
-			continue // do not follow a link
+			continue // don't follow a link
 		}
 		if lock, err := tryLock(name); err == nil {
 			_ = (&scratch{dir: strings.TrimSuffix(name, ".lock"), lock: lock}).remove()
@@ -75,7 +75,7 @@ func sweepScratch() {
 	}
 }
 
-// upScratch brings up a cluster in a directory that goes away with it.
+// upScratch brings up a cluster in a directory that is removed with it.
 func upScratch(ctx context.Context, options Options) (*Cluster, error) {
 	if options.RemoveDir != "" {
 		return nil, fmt.Errorf("an ephemeral cluster with RemoveDir=%s and no Dir: want both or neither", options.RemoveDir)

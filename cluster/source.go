@@ -13,8 +13,8 @@ import (
 )
 
 // carried holds the sources of the nested module controlplane. The zip of a module that the go
-// command downloads leaves nested modules out, and go:embed does not reach into them, so this
-// package carries an archive of it. A test proves that it is current; this renews it:
+// command downloads leaves nested modules out, and go:embed doesn't reach into them, so this
+// package carries an archive of it. A test proves that it's current; this renews it:
 //
 //go:generate go test . -run TestTheCarriedSourcesAreThoseOfTheNestedModule -update
 //go:embed controlplane.zip
@@ -41,8 +41,8 @@ func findSource() (source, error) {
 	return source{files: archive}, nil
 }
 
-// unpacked returns a directory with the sources, and how to get rid of it again. The caller holds
-// the lock for the directory at.
+// unpacked returns a directory with the sources, and a function that removes it again. The caller
+// holds the lock for the directory at.
 func (s source) unpacked(at string) (dir string, drop func(), err error) {
 	if s.dir != "" {
 		return s.dir, func() {}, nil
@@ -58,13 +58,13 @@ func (s source) unpacked(at string) (dir string, drop func(), err error) {
 	return at, drop, nil
 }
 
-// isSource reports whether a file of the nested module has a part in the build.
+// isSource reports whether a file of the nested module is part of the build.
 func isSource(path string) bool {
 	name := filepath.Base(path)
 	return name == "go.mod" || name == "go.sum" || strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go")
 }
 
-// eachSource calls visit for each file that has a part in the build, in the order of their names.
+// eachSource calls visit for each file that is part of the build, sorted by name.
 func eachSource(files fs.FS, visit func(path string, content []byte) error) error {
 	found := 0
 	err := fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {

@@ -11,14 +11,13 @@ import (
 	"time"
 )
 
-// state is what one command must know of an embedded cluster that another one
-// started.
+// state is what one command must know about an embedded cluster that another one started.
 type state struct {
 	APIServerPort int       `json:"apiServerPort"`
 	EtcdPort      int       `json:"etcdPort"`
 	Originals     []string  `json:"originals"`
 	Started       time.Time `json:"started"`
-	// Parts are those that the cluster has; none stands for all.
+	// Parts are the cluster's parts; none means all.
 	Parts []Part `json:"parts,omitempty"`
 	// Binaries tells which build runs, so that Up after an update starts over.
 	Binaries string `json:"binaries"`
@@ -32,8 +31,8 @@ func (s state) has(part Part) bool { return len(s.Parts) == 0 || slices.Contains
 func (s state) etcdURL() string    { return fmt.Sprintf("https://127.0.0.1:%d", s.EtcdPort) }
 func (s state) serverURL() string  { return fmt.Sprintf("https://127.0.0.1:%d", s.APIServerPort) }
 
-// loadState returns false where there is no cluster. A file that cannot be read
-// as state counts as none: Up then makes a new one, and Down removes it.
+// loadState returns false if there's no cluster. A file that can't be read as state counts as none:
+// Up then makes a new one, and Down removes it.
 func loadState(at place) (state, bool, error) {
 	content, err := os.ReadFile(at.state())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -57,7 +56,7 @@ func (s state) save(at place) error {
 	return privateFile(at.state(), append(content, '\n'))
 }
 
-// listen is net.Listen, but for the test in which there is no free port.
+// listen is net.Listen, except in the test in which there's no free port.
 var listen = net.Listen
 
 // choosePorts keeps the ports of an earlier start that are still free, so that copies of the
@@ -99,8 +98,8 @@ func probePort(port int) error {
 	return listener.Close()
 }
 
-// freePort finds a port that is free now and is not the one to avoid. Another process may take it
-// before the part does: Up then tries again.
+// freePort finds a port that is free now, other than avoid. Another process may take it before the
+// part does: Up then tries again.
 func freePort(avoid int) (int, error) {
 	for {
 		listener, err := listen("tcp", "127.0.0.1:0")

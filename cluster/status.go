@@ -15,22 +15,21 @@ import (
 // Status describes a cluster.
 type Status struct {
 	Mode Mode
-	// Name is the URL of the API server, or the name of the kind cluster or of
-	// the context.
+	// Name is the URL of the API server, or the name of the kind cluster or of the context.
 	Name string
 	// Running is true when the API server answers.
 	Running bool
-	// Problem says what is wrong with a cluster that exists but does not work.
+	// Problem says what's wrong with a cluster that exists but doesn't work.
 	Problem error
 	// Since is when an embedded cluster was started.
 	Since time.Time
-	// Kubeconfig and Kubectl are what a user needs to reach the cluster. Kubectl is empty if the
-	// cluster has none.
+	// Kubeconfig and Kubectl are the files that a user needs to reach the cluster. Kubectl is empty
+	// if the cluster has none.
 	Kubeconfig, Kubectl string
 	Nodes, ReadyNodes   int
 	// Originals are the sample controllers that kube-controller-manager keeps.
 	Originals []string
-	// Off are the optional controllers that it does not keep.
+	// Off are the optional controllers that it doesn't keep.
 	Off []string
 	// Parts are the processes of an embedded cluster.
 	Parts []PartStatus
@@ -41,7 +40,7 @@ type PartStatus struct {
 	Part    Part
 	Running bool
 	PID     int
-	// Memory is the resident set in bytes, 0 if it cannot be found out.
+	// Memory is the resident set in bytes, 0 if it can't be found out.
 	Memory int64
 	Log    string
 }

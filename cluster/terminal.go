@@ -13,5 +13,5 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// noProxy is for clusters on this machine: a proxy cannot reach its loopback.
+// noProxy is for clusters on this machine: a proxy can't reach its loopback.
 func noProxy(*http.Request) (*url.URL, error) { return nil, nil }

@@ -11,7 +11,7 @@ import (
 )
 
 // UserConfig returns the configuration of a new user with this name and these groups. The user has
-// only the rights that RBAC gives to them; the group system:masters may do everything. Only an
+// only the permissions that RBAC gives to them; the group system:masters may do everything. Only an
 // embedded cluster can make users.
 func (c *Cluster) UserConfig(name string, groups []string) (*rest.Config, error) {
 	if c.Mode != Embedded {

@@ -25,35 +25,34 @@ import (
 	"github.com/loopwright/loopwright/workqueue"
 )
 
-// Probe is an object that makes no work for a controller, but that it answers: a ReplicaSet with 0
-// replicas gets a status. So a probe finds any controller for the kind, in any process and under
-// any name.
+// Probe is an object that makes no work for a controller, except that the controller answers it: a
+// ReplicaSet with 0 replicas gets a status. So a probe finds any controller for the kind, in any
+// process and under any name.
 type Probe struct {
 	// Original is the name of Kubernetes' own controller in kube-controller-manager's flag
 	// --controllers.
 	Original string
-	// Optional is true if clusters seldom switch the original off. The clusters of this project run
+	// Optional is true if clusters rarely switch the original off. The clusters of this project run
 	// it, too.
 	Optional bool
-	// Object is the probe, without a name. It is copied. A controller must do nothing for it but
-	// answer.
+	// Object is the probe, without a name. It's copied. A controller must have nothing to do for it
+	// but answer.
 	Object client.Object
 	// Answer has the type of the object that is the answer, which has the probe's name and
 	// namespace. Nil is for the probe itself.
 	Answer client.Object
-	// AnswerLabel is for an answer with another name: the label of it whose value is the probe's
+	// AnswerLabel is for an answer with a different name: the label whose value is the probe's
 	// name.
 	AnswerLabel string
 	// IsAnswered reports whether an object is an answer. Nil means that any is.
 	IsAnswered func(answer client.Object) bool
-	// IsAnsweredByDeletion is for a controller that deletes the probe: that is the answer, and
-	// nothing else is.
+	// IsAnsweredByDeletion is for a controller that deletes the probe: that's the only answer.
 	IsAnsweredByDeletion bool
 }
 
-// Check probes for a program whose controllers are none of this library's, or have no manager: call it
-// before they start. It returns nil if no controller answers, or if options.Skip is set. The API
-// server is tried again until ctx ends, as long as it doesn't answer.
+// Check is for a program without a manager, or whose controllers aren't this library's: call it
+// before they start. It returns nil if no controller answers, or if options.Skip is set. While the
+// API server doesn't answer, Check tries again until ctx ends.
 //
 // Errors: another controller does the same work, or the API server refuses a request.
 func (p Probe) Check(ctx context.Context, config *rest.Config, options ProbeOptions) error {
@@ -74,9 +73,9 @@ func (p Probe) Check(ctx context.Context, config *rest.Config, options ProbeOpti
 	return (&probeSource{prober, logr.FromContextOrDiscard(ctx)}).WaitForSync(ctx)
 }
 
-// ProbeTemplate is the template of a probe that needs one, with these labels. No Pod is made of it. It
-// complies with the strictest Pod Security level, "restricted", so that a namespace that warns about
-// what doesn't, or audits it, has nothing to say.
+// ProbeTemplate is the template of a probe that needs one, with these labels. No Pod is made from
+// it. It complies with the strictest Pod Security level, "restricted", so a namespace that warns
+// about or audits violations has nothing to report.
 func ProbeTemplate(labels map[string]string) corev1.PodTemplateSpec {
 	return corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: labels},
@@ -275,10 +274,10 @@ func (p *prober) watch(ctx context.Context, name client.ObjectKey) (client.Objec
 }
 
 // isOther reports whether an object is neither the probe nor its answer. A controller must ignore
-// its own probe: a late cache may still show it when it is deleted, and the controller would answer
+// its own probe: a late cache may still show it when it's deleted, and the controller would answer
 // it.
 func (p *prober) isOther(object client.Object) bool {
-	isAnswer := object.GetLabels()[p.AnswerLabel] == p.name // "" is not the name of any label
+	isAnswer := object.GetLabels()[p.AnswerLabel] == p.name // "" isn't the name of any label
 	return !isAnswer && object.GetName() != p.name || object.GetNamespace() != p.namespace
 }
 
@@ -359,7 +358,7 @@ func (s *probeSource) WaitForSync(ctx context.Context) error {
 	logger := s.logger.WithValues("namespace", s.prober.namespace, "wait", s.prober.wait)
 	var last error
 	for {
-		logger.Info("Probing whether somebody else does the work of the " + s.prober.Original)
+		logger.Info("Probing whether another controller does the work of the " + s.prober.Original)
 		err := s.prober.probe(ctx)
 		switch {
 		case err == nil || isFinal(err):
@@ -391,7 +390,7 @@ func newOf[T any](scheme *runtime.Scheme, kind schema.GroupVersionKind) (made T,
 	object, err := scheme.New(kind)
 	made, ok := object.(T)
 	if err == nil && !ok {
-		err = fmt.Errorf("the kind %s is a %T in Go, which does not serve", kind, object)
+		err = fmt.Errorf("the kind %s is a %T in Go, which a probe can't use", kind, object)
 	}
 	return made, err
 }

@@ -34,9 +34,9 @@ func (e *otherOwnerError) Error() string {
 // kubernetes is the field manager of Kubernetes' own controllers.
 const kubernetes = "kube-controller-manager"
 
-// howToSwitchOff tells the user how to switch off what has answered: its field managers say whether it
-// is the original. The clusters of this project run an original that is optional here unless told not
-// to.
+// howToSwitchOff tells the user how to switch off the controller that has answered: its field
+// managers say whether it's the original. If the original is optional, the clusters of this project
+// run it unless told not to.
 func (e *otherOwnerError) howToSwitchOff() string {
 	here := "leaving %[1]s out of"
 	if e.optional {
@@ -62,7 +62,7 @@ func (e *rivalError) Error() string {
 		"its own %s at this moment. Run one, or use leader election", e.probe, e.original)
 }
 
-// refusedError says which right is missing.
+// refusedError says which permission is missing.
 type refusedError struct {
 	verb, namespace string
 	rules           []string
@@ -79,7 +79,7 @@ func (e *refusedError) Error() string {
 
 func (e *refusedError) Unwrap() error { return e.err }
 
-// explain says what was being done, and which right is missing if one is.
+// explain says what the probe was doing, and which permission is missing, if one is.
 func (p *prober) explain(err error, verb string, kind schema.GroupVersionKind) error {
 	switch {
 	case err == nil:
@@ -117,8 +117,8 @@ func (p *prober) rule(kind schema.GroupVersionKind, verbs string) string {
 		resource, verbs)
 }
 
-// isFinal reports whether it is useless to probe again: another controller has answered, or the API
-// server has refused a request. An API server that does not answer, or asks the client to come back
+// isFinal reports whether it's useless to probe again: another controller has answered, or the API
+// server has refused a request. An API server that doesn't answer, or asks the client to come back
 // later, may be restarting.
 func isFinal(err error) bool {
 	var (

@@ -126,7 +126,7 @@ func TestAKindThatDoesNotServeIsAnError(t *testing.T) {
 	_, err = newOf[client.Object](scheme.Scheme, corev1.SchemeGroupVersion.WithKind("Nothing"))
 	require.ErrorContains(t, err, `no kind "Nothing"`)
 	_, err = newOf[client.ObjectList](scheme.Scheme, pods)
-	require.ErrorContains(t, err, "the kind /v1, Kind=Pod is a *v1.Pod in Go, which does not serve")
+	require.ErrorContains(t, err, "the kind /v1, Kind=Pod is a *v1.Pod in Go, which a probe can't use")
 }
 
 func TestAProbeOfAKindWithoutAListIsAnError(t *testing.T) {

@@ -27,7 +27,7 @@ import (
 	"github.com/loopwright/loopwright/manager/predicate"
 )
 
-// Options are those of one controller. The zero value is useful.
+// Options are the options of one controller. The zero value is useful.
 type Options struct {
 	// Controller has the options that every controller has; the manager's settings are the default.
 	// If neither sets MaxConcurrentReconciles, the controller reconciles five objects at a time, as
@@ -69,7 +69,7 @@ func (o Options) Builder(mgr manager.Manager, probe Probe) (*builder.Builder, er
 // writes of this controller, but not for those of the manager's other controllers. The WriteWaiter
 // is the cache itself, for a controller that has to wait for more than its own writes.
 //
-// Errors: the manager's cache is no WriteWaiter.
+// Errors: the manager's cache isn't a WriteWaiter.
 func Client(mgr manager.Manager) (client.Client, client.WriteWaiter, error) {
 	waiter, ok := mgr.GetCache().(client.WriteWaiter)
 	if !ok {
@@ -90,7 +90,7 @@ func Client(mgr manager.Manager) (client.Client, client.WriteWaiter, error) {
 	return c, waiter, nil
 }
 
-// Run runs only this controller, until the context ends. It is for a program that has no manager.
+// Run runs only this controller, until the context ends. It's for a program that has no manager.
 // add is the controller's function Add.
 //
 // Errors: another controller does the same work; and all errors of a manager's start.

@@ -1,52 +1,51 @@
 package informer
 
-// deltaType is what a change means to the copy of the collection in the store. The watch's
-// own types do not say it: client-go's consumer looks into its store to find out whether
-// "Added" is news.
+// deltaType says what a change means to the store's copy of the collection. The watch's own types
+// don't say that: client-go's consumer looks into its store to find out whether an "Added" is new.
 type deltaType uint8
 
 const (
-	deltaAdded   deltaType = iota + 1 // the store had no object of that key
+	deltaAdded   deltaType = iota + 1 // the store had no object with that key
 	deltaUpdated                      // it had an older state of the same object
-	deltaDeleted                      // it had an object that is no longer there
-	// nothing happened: the object is told again, see HandlerOptions.Resync
+	deltaDeleted                      // it had an object that no longer exists
+	// nothing happened: the handler gets the object again, see HandlerOptions.Resync
 	deltaSync
 )
 
 // delta is one change of the store.
 type delta[T Object] struct {
 	kind deltaType
-	// object is the object as it is now, and for deltaDeleted as it was last known.
+	// object is the object as it is now, and for deltaDeleted its last known state.
 	object T
-	// old is what the store had; the zero T for deltaAdded.
+	// old is the object that the store had; the zero T for deltaAdded.
 	old T
-	// unseen makes a deltaDeleted a tombstone: nobody saw the deletion. The object vanished
-	// while there was no watch, and its last known state may be old.
+	// unseen makes a deltaDeleted a tombstone: the watch missed the deletion. The object
+	// disappeared while there was no watch, and its last known state may be old.
 	unseen bool
-	// initial marks what was there when the handler was added.
+	// initial marks objects that existed when the handler was added.
 	initial bool
 }
 
-// notification is what a handler has not heard yet: one delta, or, for a handler that asks
-// for HandlerOptions.Coalesce, all those of a key. Whatever happens until the handler has
-// time, this is all it takes: the first object, which the handler knows in some state or not
-// at all; that object's end; and the object that is there.
+// notification is news that a handler hasn't heard yet: one delta, or, with
+// HandlerOptions.Coalesce, all those of a key. Whatever happens until the handler has time, this is
+// all that it takes: the first object, which the handler knows in some state or not at all; the end
+// of that object; and the object that exists now.
 type notification[T Object] struct {
 	old    T // the object that the handler knows, in the state that it was told
-	last   T // the last state of the first object, once it is gone
-	object T // what is there now
+	last   T // the last state of the first object, once it's deleted
+	object T // the object that exists now
 
 	known   bool // the handler was told old
 	deleted bool // the first object ended, as last
-	changed bool // before it ended it changed, and the handler was not told
-	unseen  bool // nobody saw its end
-	exists  bool // object is there
+	changed bool // before it ended it changed, and the handler wasn't told
+	unseen  bool // the watch missed its end
+	exists  bool // there is such an object
 
-	lastInitial bool // last was there when the handler was added
-	initial     bool // object was there when the handler was added
+	lastInitial bool // last existed when the handler was added
+	initial     bool // object existed when the handler was added
 }
 
-// add takes in a delta.
+// add adds a delta.
 func (n *notification[T]) add(d delta[T]) {
 	if !n.deleted && !n.exists { // nothing noted so far
 		n.known = d.kind != deltaAdded
@@ -62,7 +61,7 @@ func (n *notification[T]) add(d delta[T]) {
 				n.old = none
 			}
 		}
-		n.object, n.exists = none, false // lets go of a state that the handler will not hear of
+		n.object, n.exists = none, false // lets go of a state that the handler won't hear of
 	case deltaAdded:
 		n.exists, n.object, n.initial = true, d.object, d.initial
 	default:
@@ -73,10 +72,10 @@ func (n *notification[T]) add(d delta[T]) {
 // deliver calls the handler. A single delta is one call: OnAdd for deltaAdded, OnUpdate for
 // deltaUpdated and deltaSync, OnDelete for deltaDeleted.
 //
-// Of several deltas, those of the object that is gone come first. Its end is told even if it
-// came and went: a reader may have seen it in the store. And it is told after a change that
-// came before it: whoever it belonged to, as far as the handler knows, must hear that it no
-// longer does.
+// If there are several deltas, those of the deleted object come first. The handler hears of its end
+// even if it came and went, because a reader may have seen it in the store. And it hears of it
+// after a change that came before: the owner that the handler knows of must hear that it no longer
+// has the object.
 func (n *notification[T]) deliver(handler Handler[T]) {
 	if n.deleted {
 		switch {
@@ -95,8 +94,8 @@ func (n *notification[T]) deliver(handler Handler[T]) {
 	}
 }
 
-// calls names the calls that deliver makes, for the flight recorder, and returns the object
-// that they are about.
+// calls names the calls that deliver makes, for the flight recorder, and returns the object that
+// they're about.
 func (n *notification[T]) calls() (op string, object T) {
 	switch {
 	case !n.exists && !n.known:
@@ -118,7 +117,7 @@ func (n *notification[T]) calls() (op string, object T) {
 	}
 }
 
-// initials is how many objects of the initial list it adds.
+// initials returns how many objects of the initial list it adds.
 func (n *notification[T]) initials() (count int) {
 	if n.lastInitial {
 		count++
@@ -129,17 +128,16 @@ func (n *notification[T]) initials() (count int) {
 	return count
 }
 
-// pendingNotifications is a queue of what one handler has not been given yet.
+// pendingNotifications is a queue of the notifications that one handler hasn't had yet.
 //
-// By default each delta is one, in the order in which they came. If the queue coalesces,
-// there is one for each key, in the order in which the keys first had news, and the queue
-// is never longer than the number of keys, however long the handler takes.
+// By default each delta is one, in the order in which they came. If the queue coalesces, there's
+// one for each key, in the order in which the keys first had news. Then the queue is never longer
+// than the number of keys, however slow the handler is.
 //
 // It has no lock and no goroutine.
 //
-// client-go has the same after its store, the buffer of a processorListener, which keeps
-// every notification. Before its store it has a RealFIFO (once a DeltaFIFO); we have nothing
-// there.
+// client-go has the same after its store: the buffer of a processorListener, which keeps every
+// notification. Before its store it has a RealFIFO (once a DeltaFIFO); we have nothing there.
 type pendingNotifications[T Object] struct {
 	coalesces bool
 	waiting   []*notification[T]
@@ -149,7 +147,7 @@ type pendingNotifications[T Object] struct {
 
 func (q *pendingNotifications[T]) len() int { return len(q.waiting) }
 
-// add takes in a delta.
+// add adds a delta.
 func (q *pendingNotifications[T]) add(d delta[T]) {
 	n := q.of[KeyOf(d.object)]
 	if n == nil {
@@ -167,7 +165,7 @@ func (q *pendingNotifications[T]) add(d delta[T]) {
 	q.initial += n.initials()
 }
 
-// take removes the first notification; nil if there is none.
+// take removes the first notification, or returns nil if there is none.
 func (q *pendingNotifications[T]) take() *notification[T] {
 	if len(q.waiting) == 0 {
 		q.of, q.waiting = nil, nil // a Go map never shrinks, and a slice keeps what was before it

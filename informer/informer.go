@@ -11,27 +11,26 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// Informer keeps a store up to date with a collection, and calls any number of
-// handlers when something changes: one watch for all of them.
+// Informer keeps a store up to date with a collection, and calls any number of handlers when
+// something changes: one watch serves all of them.
 //
-// Guarantees: the store is never older than what a handler has seen. A list, also one in the
-// middle of the informer's life, is one change: a reader finds what the store held before, or all of
-// the list, and doesn't wait for it. A handler
-// that is added late first gets what there is, and then all that follows, without a
-// gap and without repetition. A handler is told of every state that the watch brings. A
-// slow handler blocks nobody; its backlog grows meanwhile, see HandlerOptions.Coalesce. When
-// Run returns, no goroutine of the informer is left, and no handler is being called.
+// Guarantees: the store is never older than what a handler has seen. A list is one change, even in
+// the middle of the informer's life: a reader finds the store's old contents or the whole list, and
+// doesn't wait for it. A handler that is added late first gets all existing objects and then all
+// later changes, without a gap and without repetition. A handler hears of every state that the
+// watch brings. A slow handler blocks no one; meanwhile its backlog grows, see
+// HandlerOptions.Coalesce. When Run returns, no goroutine of the informer is left, and no handler
+// is being called.
 //
-// Caveats: only the informer writes to its store; others get a StoreReader. See Handler
-// and Store for what is shared. During a relist there are two of everything: the objects that are
-// known and those of the list, and the maps and indices of both. Whoever adds or removes a handler
-// then waits until the new indices are built. A handler that blocks forever keeps Run from
-// returning. It may wait for the informer itself: such a wait ends when the informer
-// stops, before Run waits for the handlers. Of a collection without resourceVersions
-// everything works except WaitFor.
+// Caveats: only the informer writes to its store; others get a StoreReader. Handler and Store say
+// what is shared. During a relist everything exists twice: the known objects and those of the list,
+// and the maps and indices of both. If you add or remove a handler at that time, the call waits
+// until the new indices are built. A handler that blocks forever keeps Run from returning. It may
+// wait for the informer itself: such a wait ends when the informer stops, before Run waits for the
+// handlers. If a collection has no resourceVersions, everything works except WaitFor.
 //
-// client-go's is called SharedIndexInformer, because there was once another one that
-// could not be shared.
+// client-go's is called SharedIndexInformer, because there was once another one that couldn't be
+// shared.
 type Informer[T Object] struct {
 	options     InformerOptions[T]
 	instruments instruments
@@ -43,22 +42,22 @@ type Informer[T Object] struct {
 	synced   chan struct{}
 	stopping chan struct{} // closed by Run when the store no longer changes, and refuses handlers
 
-	// mu guards what follows. It is held from before a change enters the store until the
-	// change is in the queue of each handler. So a handler that is added meanwhile finds the
-	// change either in the store or in its queue, and never in both.
+	// mu guards the fields below. It's held from before a change enters the store until the change
+	// is in the queue of each handler. So a handler that is added meanwhile finds the change either
+	// in the store or in its queue, and never in both.
 	mu        sync.Mutex
 	listeners []*listener[T]
 	running   bool // Run was called
-	ended     bool // Run takes in no more handlers
+	ended     bool // Run accepts no more handlers
 	handling  sync.WaitGroup
 }
 
-// InformerOptions may be left empty.
+// InformerOptions has the options of an Informer. You can leave every field empty.
 type InformerOptions[T Object] struct {
-	// Transform makes objects smaller before they are stored.
+	// Transform makes objects smaller before they're stored.
 	Transform Transform[T]
-	// OnTransformError is called for objects that were stored as they came, because
-	// Transform failed, on the reflector's goroutine; by default they are logged.
+	// OnTransformError is called, on the reflector's goroutine, when Transform fails. The object is
+	// stored all the same, as Transform left it. By default the error is logged.
 	OnTransformError func(*TransformError)
 	// OnPanic is called when a handler has panicked, on the handler's goroutine, before
 	// the process crashes. By default the panic is logged, with the handler's name and
@@ -66,20 +65,18 @@ type InformerOptions[T Object] struct {
 	OnPanic func(HandlerPanic)
 	// RecoverPanics lets the process survive panics of handlers.
 	//
-	// The price: the change during which the handler panicked is lost. The handler is
-	// not called for it again, and may have done a part of its work; it is called for the
-	// next change of the object, which may come in a year. A controller that loses a
-	// change leaves something undone while the process looks healthy. A process that
-	// crashes starts over with a complete list. So leave this off, unless the handlers
-	// belong to others, a lost change does no harm, or the handler has a Resync period
-	// that is short enough. A handler that ends its goroutine by runtime.Goexit is
-	// reported and removed.
+	// The price: the change during which the handler panicked is lost. The handler may have done a
+	// part of its work, and isn't called for that change again; the next change of the object may
+	// come in a year. A controller that loses a change leaves something undone while the process
+	// looks healthy. A process that crashes starts over with a complete list. So leave this off,
+	// unless the handlers belong to others, a lost change does no harm, or the handler has a Resync
+	// period that is short enough. A handler that ends its goroutine by runtime.Goexit is reported
+	// and removed.
 	RecoverPanics bool
-	// DetectMutations turns a test mode on, in which the informer keeps a copy of
-	// every object, and reports those that somebody has changed: when they are
-	// replaced or deleted, and when Run ends.
+	// DetectMutations turns on a test mode in which the informer keeps a copy of every object, and
+	// reports those that somebody has changed: when they're replaced or deleted, and when Run ends.
 	DetectMutations func(was, is T)
-	// Reflector is how to read.
+	// Reflector has the options for reading.
 	Reflector ReflectorOptions
 	// Recorder records what happens in reflector, store and listeners; nil is off.
 	Recorder *trace.Recorder
@@ -87,8 +84,7 @@ type InformerOptions[T Object] struct {
 	Metrics MetricsProvider
 }
 
-// NewInformer returns an informer that reads from a collection. Nothing is read
-// before Run.
+// NewInformer returns an informer that reads from a collection. It reads nothing until Run.
 func NewInformer[T Object](from ListerWatcher[T], options InformerOptions[T]) *Informer[T] {
 	if options.OnPanic == nil {
 		options.OnPanic = logPanic
@@ -118,11 +114,11 @@ func NewInformer[T Object](from ListerWatcher[T], options InformerOptions[T]) *I
 	return i
 }
 
-// Store is what the informer keeps up to date. Indices may be added to it at any
+// Store returns the store that the informer keeps up to date. You can add indices to it at any
 // time.
 func (i *Informer[T]) Store() StoreReader[T] { return i.store.Reader() }
 
-// Health is how the reading is doing.
+// Health says how the reading is going.
 func (i *Informer[T]) Health() Health {
 	health := i.reflector.Health()
 	health.Synced = i.hasSynced() // who was told by that channel must not be told otherwise here
@@ -134,8 +130,8 @@ var (
 	errInformerStopped = errors.New("the informer has stopped")
 )
 
-// AddHandler adds a handler, before or while the informer runs. It does not wait for the
-// handler: the Registration says when that has seen what there is.
+// AddHandler adds a handler, before or while the informer runs. It doesn't wait for the handler:
+// the Registration says when the handler has seen the existing objects.
 func (i *Informer[T]) AddHandler(
 	handler Handler[T], options HandlerOptions,
 ) (*Registration, error) {
@@ -149,7 +145,8 @@ func (i *Informer[T]) AddHandler(
 	return &Registration{synced: l.synced, done: l.done, remove: remove, measure: l.measure}, nil
 }
 
-// takeIn adds a listener, and gives it what there is. It returns false if the informer has stopped.
+// takeIn adds a listener, and gives it the existing objects. It returns false if the informer has
+// stopped.
 func (i *Informer[T]) takeIn(l *listener[T]) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -175,14 +172,14 @@ func (i *Informer[T]) startLocked(l *listener[T]) {
 	})
 }
 
-// remove stops a listener, and forgets it.
+// remove stops a listener, and drops it.
 func (i *Informer[T]) remove(l *listener[T]) {
 	if i.takeOut(l) {
 		l.end()
 	}
 }
 
-// takeOut stops a listener. It returns true if nobody else ends it, because it never ran.
+// takeOut stops a listener. It returns true if the caller has to end it, because it never ran.
 func (i *Informer[T]) takeOut(l *listener[T]) (neverRan bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -195,7 +192,7 @@ func (i *Informer[T]) takeOut(l *listener[T]) (neverRan bool) {
 	return !i.running
 }
 
-// resync tells a listener of all objects once more.
+// resync gives a listener all objects once more.
 func (i *Informer[T]) resync(l *listener[T]) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -212,10 +209,9 @@ func (i *Informer[T]) resync(l *listener[T]) {
 	}
 }
 
-// Run keeps the store up to date until the context ends, and returns nil then,
-// whatever ended it. It returns an error only if the reflector gives up, see
-// ReflectorOptions.GiveUp. It waits for calls of handlers that are under way, and may
-// be called once.
+// Run keeps the store up to date until the context ends, and then returns nil, whatever ended it.
+// It returns an error only if the reflector gives up, see ReflectorOptions.GiveUp. It waits for
+// running calls of handlers. Call it only once.
 func (i *Informer[T]) Run(ctx context.Context) error {
 	if !i.startHandlers() {
 		return errInformerRan
@@ -254,8 +250,8 @@ func (i *Informer[T]) stopHandlers() {
 	i.handling.Wait()
 }
 
-// Synced is closed when the first list is in the store. Handlers may not have seen it
-// yet; see Registration.
+// Synced is closed when the first list is in the store. Handlers may not have seen it yet; see
+// Registration.
 func (i *Informer[T]) Synced() <-chan struct{} { return i.synced }
 
 func (i *Informer[T]) hasSynced() bool {
@@ -267,12 +263,11 @@ func (i *Informer[T]) hasSynced() bool {
 	}
 }
 
-// Stopped is closed when the informer has stopped, for good: the store changes no more, and
-// a handler that is added is refused.
+// Stopped is closed when the informer has stopped for good: the store no longer changes, and new
+// handlers are refused.
 func (i *Informer[T]) Stopped() <-chan struct{} { return i.stopping }
 
-// WaitForSync waits until the first list is in the store. The error says why it is
-// not.
+// WaitForSync waits until the first list is in the store. The error says why it isn't.
 func (i *Informer[T]) WaitForSync(ctx context.Context) error {
 	if i.hasSynced() { // even if ctx has ended, too
 		return nil
@@ -287,7 +282,7 @@ func (i *Informer[T]) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// notSynced adds the reflector's trouble to the reason for which a wait ended.
+// notSynced adds the reflector's problem to the reason why a wait ended.
 func (i *Informer[T]) notSynced(end error) error {
 	health := i.reflector.Health()
 	if health.LastError == nil {

@@ -18,26 +18,24 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// Factory shares informers: everybody who asks for a collection in one form gets the
-// same one. Another form of it is another informer, with a watch of its own: what
-// was decoded into a Go type has lost the fields that the type does not have, and
-// cannot serve readers who want the whole object.
+// Factory shares informers: everybody who requests a collection in the same form gets the same
+// informer. Another form of the collection is another informer, with its own watch: a Go type drops
+// the fields that it doesn't have, so its objects are useless to readers who want the whole object.
 //
-// All informers share one HTTP client, and so one connection if the server speaks
-// HTTP/2.
+// All informers share one HTTP client, and so one connection if the server speaks HTTP/2.
 //
-// client-go's factories are generated for a set of kinds, and share by Go type:
-// a namespace or a selector is a property of the whole factory.
+// client-go's factories are generated for a set of kinds, and share by Go type: a namespace or a
+// selector is a property of the whole factory.
 type Factory struct {
 	config  *rest.Config
 	options FactoryOptions
 	joined  chan struct{} // sent to by InformerFor, received by Run; one, because Run looks at all
 
 	mu sync.Mutex // guards what follows
-	// with their Form; also those that are ending, until Stop has reported it
+	// with their Form; members that are ending stay until Stop has reported it
 	members map[Collection]*member
 	ran     bool // Run was called
-	ended   bool // Run takes in no more members
+	ended   bool // Run accepts no more members
 }
 
 // member is an informer of a factory.
@@ -55,7 +53,7 @@ var (
 	errFactoryStopped = errors.New("the factory has stopped: make another one")
 )
 
-// runner is what a factory needs of an informer, whatever it holds.
+// runner is what a factory needs of an informer of any type.
 type runner interface {
 	Run(ctx context.Context) error
 	WaitForSync(ctx context.Context) error
@@ -67,13 +65,12 @@ func NewFactory(config *rest.Config, options FactoryOptions) *Factory {
 		members: map[Collection]*member{}}
 }
 
-// InformerFor returns the informer of a collection, and makes it if there is none, or
-// only one that was stopped or gave up. Run starts it, even if Run is under way
-// already; when Run has ended, InformerFor returns an error. It is a function
-// because Go has no generic methods.
+// InformerFor returns the informer of a collection. It makes one if there is none, or if the old
+// one was stopped or gave up. Run starts it, even if Run is already running; when Run has ended,
+// InformerFor returns an error. It's a function because Go has no generic methods.
 //
-// Caveats: an informer has one Go type. Asking for typed Pods as *corev1.Pod and as
-// Object is an error, because it would take two watches that bring the same.
+// Caveats: an informer has one Go type. Requesting typed Pods as *corev1.Pod and as Object is an
+// error, because it would take two watches for the same objects.
 func InformerFor[T Object](f *Factory, of Collection) (*Informer[T], error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -111,8 +108,8 @@ func InformerFor[T Object](f *Factory, of Collection) (*Informer[T], error) {
 	return informer, nil
 }
 
-// httpClientLocked is the client of all informers. It is made when the first one is,
-// because NewFactory has no error to return.
+// httpClientLocked returns the client of all informers. It's made with the first one, because
+// NewFactory has no error to return.
 func (f *Factory) httpClientLocked() (*http.Client, error) {
 	if f.options.HTTPClient == nil {
 		client, err := newHTTPClient(f.config)
@@ -124,10 +121,9 @@ func (f *Factory) httpClientLocked() (*http.Client, error) {
 	return f.options.HTTPClient, nil
 }
 
-// Run runs all informers, even those that are made later, until the context ends. It
-// returns when all of them have stopped, and so waits for calls of their handlers. The
-// error names the informers that gave up, except those that were stopped or replaced
-// since. It may be called once.
+// Run runs all informers, including those that are made later, until the context ends. It returns
+// when all of them have stopped, so it waits for calls of their handlers. The error names the
+// informers that gave up, except those that were stopped or replaced since. Call it only once.
 func (f *Factory) Run(ctx context.Context) error {
 	f.mu.Lock()
 	ran := f.ran
@@ -155,9 +151,8 @@ func (f *Factory) Run(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// start starts the members that have come, and reports whether others may come.
-// If the context has ended, it starts them all the same: they end at once, and so do
-// the waits for them.
+// start starts the new members, and reports whether more may come. If the context has ended, it
+// still starts them: they end at once, and so do the waits for them.
 func (f *Factory) start(ctx context.Context, running *sync.WaitGroup) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -188,8 +183,8 @@ func (m *member) run(ctx context.Context) {
 	stopping.Wait()
 }
 
-// WaitForSync waits until all informers that exist have their first list. The error
-// names those that do not, and says why.
+// WaitForSync waits until all existing informers have their first list. The error names those that
+// don't, and says why.
 func (f *Factory) WaitForSync(ctx context.Context) error {
 	f.mu.Lock()
 	members := maps.Clone(f.members)
@@ -208,10 +203,10 @@ func sorted(members map[Collection]*member) []Collection {
 	return slices.SortedFunc(maps.Keys(members), byName)
 }
 
-// Stop stops the informer of a collection and waits for its end, and so for calls of
-// its handlers; others go on. A collection without a Form means all forms of it. If
-// the context ends first, Stop may be called again. The next InformerFor makes a new
-// one. The error is that of the informer, if it gave up.
+// Stop stops the informer of a collection and waits until it has ended, including calls of its
+// handlers; others keep running. A collection without a Form means all forms of it. If the context
+// ends first, you may call Stop again. The next InformerFor makes a new one. The error is the
+// informer's, if it gave up.
 func (f *Factory) Stop(ctx context.Context, of Collection) error {
 	f.mu.Lock()
 	members := maps.Clone(f.members)
@@ -227,11 +222,11 @@ func (f *Factory) Stop(ctx context.Context, of Collection) error {
 	return errors.Join(failures...)
 }
 
-// await waits for the end of a member that was told to stop, and forgets it.
+// await waits until a member that was told to stop has ended, and drops it.
 func (f *Factory) await(ctx context.Context, key Collection, m *member) error {
 	f.mu.Lock()
 	if !m.started {
-		m.started = true // here, so that Run does not start it
+		m.started = true // here, so that Run doesn't start it
 		f.mu.Unlock()
 		m.runEnded()
 	} else {
@@ -254,8 +249,8 @@ func (f *Factory) await(ctx context.Context, key Collection, m *member) error {
 	return m.failure
 }
 
-// runEnded runs an informer that was never started, just to end it, and with it its
-// handlers and all waits for it.
+// runEnded runs an informer that was never started, only to end it, and with it its handlers and
+// all waits for it.
 func (m *member) runEnded() {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -274,12 +269,11 @@ func (m *member) isEnding() bool {
 	}
 }
 
-// Collection names what an informer watches: a kind, perhaps in one namespace, and
-// perhaps only objects that selectors pick.
+// Collection names the objects that an informer watches: a kind, maybe in one namespace, and maybe
+// only the objects that selectors match.
 type Collection struct {
 	Resource schema.GroupVersionResource
-	// Form and Kind are needed where the Go type leaves them open; see
-	// ListWatchOptions.
+	// Form and Kind are needed if the Go type doesn't decide them; see ListWatchOptions.
 	Form          Form
 	Kind          schema.GroupVersionKind
 	Namespace     string
@@ -313,25 +307,24 @@ func (c Collection) includes(one Collection) bool {
 	return c == one
 }
 
-// FactoryOptions are those of all informers of a factory. They may be left empty.
+// FactoryOptions are the options of all informers of a factory. You can leave every field empty.
 type FactoryOptions struct {
-	// Scheme knows the Go types of the kinds; by default it is client-go's.
+	// Scheme knows the Go types of the kinds. The default is client-go's.
 	Scheme *runtime.Scheme
 	// HTTPClient sends the requests of all informers. By default, the factory makes
-	// one from its config. Its Timeout is not used, because it would end every watch.
+	// one from its config. Its Timeout isn't used, because it would end every watch.
 	HTTPClient *http.Client
-	// DropManagedFields makes objects smaller before they are stored.
+	// DropManagedFields makes objects smaller before they're stored.
 	DropManagedFields bool
-	// Transform changes the objects of all kinds before they are stored, after
-	// DropManagedFields. It must return an object of the same Go type.
+	// Transform changes the objects of all kinds before they're stored, after DropManagedFields. It
+	// must return an object of the same Go type.
 	Transform Transform[Object]
-	// OnTransformError is called for objects that were stored as they came; by
-	// default they are logged.
+	// OnTransformError is called when Transform fails; see InformerOptions.OnTransformError.
 	OnTransformError func(*TransformError)
 	// OnPanic is called when a handler has panicked; by default the panic is logged.
 	OnPanic func(HandlerPanic)
-	// RecoverPanics lets the process survive panics of handlers, at the price that
-	// InformerOptions.RecoverPanics names.
+	// RecoverPanics lets the process survive panics of handlers. InformerOptions.RecoverPanics says
+	// what that costs.
 	RecoverPanics bool
 	// DetectMutations turns on the test mode of all informers.
 	DetectMutations func(was, is Object)
@@ -341,7 +334,7 @@ type FactoryOptions struct {
 	Metrics MetricsProvider
 }
 
-// listWatch is how to read a collection.
+// listWatch returns the options for reading a collection.
 func (o FactoryOptions) listWatch(of Collection, client *http.Client) ListWatchOptions {
 	return ListWatchOptions{
 		Namespace: of.Namespace, LabelSelector: of.LabelSelector, FieldSelector: of.FieldSelector,
@@ -349,7 +342,7 @@ func (o FactoryOptions) listWatch(of Collection, client *http.Client) ListWatchO
 	}
 }
 
-// informerOptions gives the options of all kinds the type of one.
+// informerOptions converts the options of all kinds to the type of one.
 func informerOptions[T Object](o FactoryOptions) InformerOptions[T] {
 	options := InformerOptions[T]{
 		OnTransformError: o.OnTransformError, OnPanic: o.OnPanic, RecoverPanics: o.RecoverPanics,

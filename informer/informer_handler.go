@@ -2,35 +2,33 @@ package informer
 
 import "time"
 
-// Handler is told what changes in a collection.
+// Handler hears of the changes in a collection.
 //
-// Guarantees: calls come from one goroutine, one after the other. For each key
-// they are a legal history: OnAdd first; then OnUpdate, each with the state that
-// was told before; OnDelete last; and then perhaps OnAdd again, for another
-// object. A handler that is added late gets an OnAdd for each object that is there.
-// Every state that the watch brings since is told, in the order of the watch, also across keys:
-// somebody may have written it, or read it in the store, and acted on it. So a handler that wakes
-// an object's owner also wakes one who had the object for a moment. HandlerOptions.Coalesce gives
-// that up.
+// Guarantees: calls come from one goroutine, one after another. For each key they're a legal
+// history: OnAdd first; then OnUpdate, each with the previous state; OnDelete last; and then maybe
+// OnAdd again, for another object. A handler that is added late gets an OnAdd for each existing
+// object. It hears of every state that the watch brings after that, in the order of the watch, also
+// across keys: somebody may have written it, or read it in the store, and acted on it. So a handler
+// that wakes an object's owner also wakes an owner that had the object for a moment.
+// HandlerOptions.Coalesce gives that up.
 //
-// Caveats: objects are shared with the store and with other handlers: copy before
-// changing. While a watch is interrupted, an object may change twice, and the list that follows
-// shows the second state only. The store may be ahead of what a handler was told. A call that
-// never returns keeps the informer's Run from returning. A panic crashes the process, see
-// InformerOptions.RecoverPanics.
+// Caveats: objects are shared with the store and with other handlers: copy before changing. While a
+// watch is interrupted, an object may change twice, and the list that follows shows only the second
+// state. The store may be ahead of the handler. A call that never returns keeps the informer's Run
+// from returning. A panic crashes the process, see InformerOptions.RecoverPanics.
 type Handler[T Object] interface {
-	// OnAdd is for an object that the handler does not know. initial marks those
-	// that were there when it began to listen.
+	// OnAdd is for an object that the handler doesn't know. initial marks objects that existed when
+	// the handler was added.
 	OnAdd(object T, initial bool)
-	// OnUpdate is for a new state of an object. If old and object are the same,
-	// it is a resync: nothing happened.
+	// OnUpdate is for a new state of an object. If old and object are the same, it's a resync:
+	// nothing happened.
 	OnUpdate(old, object T)
-	// OnDelete is for the end of an object. finalStateUnknown says that nobody
-	// saw it, and that object is the last known state.
+	// OnDelete is for an object that was deleted. finalStateUnknown says that the watch missed the
+	// deletion, and object is the last known state.
 	OnDelete(object T, finalStateUnknown bool)
 }
 
-// HandlerFuncs is a Handler of functions; nil ones are not called.
+// HandlerFuncs is a Handler made of functions; nil ones aren't called.
 type HandlerFuncs[T Object] struct {
 	Add    func(object T, initial bool)
 	Update func(old, object T)
@@ -55,27 +53,26 @@ func (h HandlerFuncs[T]) OnDelete(object T, finalStateUnknown bool) {
 	}
 }
 
-// HandlerOptions may be left empty.
+// HandlerOptions are the options of a handler. You can leave every field empty.
 type HandlerOptions struct {
-	// Name is for the flight recorder, for reports of panics and for metrics.
+	// Name is the handler's name in the flight recorder, in reports of panics and in metrics.
 	Name string
-	// Resync is how often all objects are handed to OnUpdate again; 0 is never.
-	// It is for handlers that look at something besides the objects. A period below
-	// one second is raised to that.
+	// Resync is how often OnUpdate gets all objects again; 0 means never. It's for handlers that
+	// depend on more than the objects. A period below one second is raised to that.
 	Resync time.Duration
-	// Coalesce merges what the handler has not heard yet of a key: any number of updates
-	// become one, from the state that it was told to the newest. It is for handlers that look at
-	// nothing but the key, such as one that adds it to a queue. Their backlog is then bounded by
-	// the number of keys with news, whatever happens to each. It saves memory, and no time: each
-	// key that waits has an entry in a map.
+	// Coalesce merges the news of a key that the handler hasn't heard yet: any number of updates
+	// become one, from the state that it was told to the newest. Use it for handlers that look only
+	// at the key, such as one that adds it to a queue. It bounds their backlog by the number of
+	// keys with news, whatever happens to each. It saves memory, but no time: each key that waits
+	// has an entry in a map.
 	//
-	// The price: states that others may have written, or read in the store, are not told. A handler
-	// that wakes an object's owner loses one: if the object goes from owner A to B and on to C
-	// while the handler is late, it is told of A and C, and B, who may have counted the
-	// object, never hears that it is gone. The same holds for a handler that compares both
-	// states of an update. What is told even then is that an object has come or gone: one
-	// that came and went is an OnAdd and an OnDelete, both with the last state. Of several such
-	// objects of one name, it is the first.
+	// The price: the handler doesn't hear of states that others may have written, or read in the
+	// store. A handler that wakes an object's owner loses one: if the object goes from owner A to B
+	// and on to C while the handler is late, it hears of A and C. B, who may have counted the
+	// object, never hears that it's gone. The same holds for a handler that compares both states of
+	// an update. Even then, the handler always hears that an object has come or gone: an object
+	// that came and went is an OnAdd and an OnDelete, both with the last state. If there were
+	// several such objects of one name, it's the first.
 	Coalesce bool
 }
 
@@ -87,17 +84,16 @@ type Registration struct {
 	measure func() BacklogStats
 }
 
-// BacklogStats is how far a handler is behind.
+// BacklogStats says how far a handler is behind.
 type BacklogStats struct {
-	Pending int    // notifications that were not delivered; one whose call is under way counts
-	Deepest int    // the most there ever were
+	Pending int    // notifications that weren't delivered, including one whose call is running
+	Deepest int    // the most there have ever been
 	Told    uint64 // notifications that were delivered
 	Panics  uint64
 }
 
-// Synced is closed when the handler has been told the whole initial list, and has
-// returned from the last call. If the handler ends before that, Synced stays open: wait
-// for Done as well.
+// Synced is closed when the handler has had the whole initial list, and has returned from the last
+// call. If the handler ends before that, Synced stays open, so wait for Done as well.
 func (r *Registration) Synced() <-chan struct{} { return r.synced }
 
 // HasSynced reports whether Synced is closed.
@@ -110,16 +106,16 @@ func (r *Registration) HasSynced() bool {
 	}
 }
 
-// Remove stops the handler, even if its informer does not run yet. A call that is under
-// way is not interrupted; Done is closed when it has returned. Remove may be called more
-// than once, and from the handler itself.
+// Remove stops the handler, even if its informer doesn't run yet. It doesn't interrupt a running
+// call; Done is closed when that has returned. You can call Remove more than once, even from the
+// handler itself.
 func (r *Registration) Remove() { r.remove() }
 
-// Done is closed when the handler is not called any more, because it was removed
-// or its informer has stopped.
+// Done is closed when the handler is no longer called, because it was removed or its informer has
+// stopped.
 func (r *Registration) Done() <-chan struct{} { return r.done }
 
-// Backlog measures how far the handler is behind. By default a notification is one change,
-// so that the backlog of a handler that hangs grows with every change. With Coalesce it is all
-// news of a key, in up to three calls. The key of the call that is under way may count twice then.
+// Backlog measures how far the handler is behind. By default a notification is one change, so the
+// backlog of a handler that hangs grows with every change. With Coalesce it's all news of a key, in
+// up to three calls. The key of the running call may then count twice.
 func (r *Registration) Backlog() BacklogStats { return r.measure() }

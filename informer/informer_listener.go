@@ -20,11 +20,11 @@ type listener[T Object] struct {
 	options     HandlerOptions
 	instruments instruments
 
-	// sent to by push, received by work; one, because the queue holds the news itself
+	// sent to by push, received by work; one, because the queue holds the notifications
 	news    chan struct{}
 	synced  chan struct{} // closed by take
 	stopped chan struct{} // closed by stop
-	done    chan struct{} // closed by end, which run calls, or the informer if it never ran
+	done    chan struct{} // closed by end, which run calls, or the informer if run never ran
 	stop    func()
 	forget  func() // its metrics; nil if there are none
 	resync  func() // pushes all objects of the store
@@ -33,13 +33,13 @@ type listener[T Object] struct {
 
 	mu      sync.Mutex // guards what follows
 	queue   pendingNotifications[T]
-	calling bool // a notification was taken, and is not delivered yet
+	calling bool // a notification was taken, but isn't delivered yet
 	counts  BacklogStats
 	// no more objects of the initial list will come
 	initialComplete bool
 }
 
-// instruments is what an informer's parts report to.
+// instruments are what the parts of an informer report to.
 type instruments struct {
 	recorder      *trace.Recorder
 	kind          string
@@ -48,8 +48,8 @@ type instruments struct {
 	metrics       MetricsProvider // or nil
 }
 
-// leastResync is the shortest period of a resync, as in client-go. A period that is
-// shorter than one walk through the store would keep the informer from all else.
+// leastResync is the shortest period of a resync, as in client-go. If the period were shorter than
+// one walk through the store, the informer would do nothing else.
 const leastResync = time.Second
 
 func newListener[T Object](
@@ -87,9 +87,9 @@ func (l *listener[T]) push(deltas []delta[T], initialComplete bool) {
 	}
 }
 
-// run calls the handler until the listener is stopped. If the handler ends the goroutine,
-// nobody empties the queue any more. So that is a crash, too, or, with RecoverPanics,
-// removes the handler.
+// run calls the handler until the listener is stopped. If the handler ends the goroutine, the queue
+// would never be emptied again. So that's a crash, too, or, with RecoverPanics, removes the
+// handler.
 func (l *listener[T]) run() {
 	returned := false
 	defer func() {
@@ -108,7 +108,7 @@ func (l *listener[T]) run() {
 }
 
 func (l *listener[T]) work() {
-	var resync <-chan time.Time // never, if there is no period
+	var resync <-chan time.Time // never, if there's no period
 	if l.options.Resync > 0 {
 		ticker := time.NewTicker(l.options.Resync)
 		defer ticker.Stop()
@@ -117,7 +117,7 @@ func (l *listener[T]) work() {
 	caller := &handlerCaller[T]{l}
 	for !l.isStopped() {
 		select {
-		case <-resync: // even if there is always something to do
+		case <-resync: // even if there's always something to do
 			l.resync()
 		default:
 		}
@@ -138,8 +138,8 @@ func (l *listener[T]) work() {
 	}
 }
 
-// take returns the next notification; nil if there is none. If there is no object of the
-// initial list any more, the handler is synced: it has returned from all calls before.
+// take returns the next notification, or nil if there is none. When no object of the initial list
+// is left, the handler is synced: it has returned from all earlier calls.
 func (l *listener[T]) take() *notification[T] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -162,10 +162,9 @@ func (l *listener[T]) delivered() {
 	l.counts.Told++
 }
 
-// handlerCaller is the handler as a notification sees it. One notification may take up to
-// three calls, and each is guarded on its own: a panic in OnUpdate or OnDelete that is
-// survived must not swallow the calls after it, and a handler that removes itself in one of
-// them is not called any more.
+// handlerCaller is the handler as a notification sees it. One notification may take up to three
+// calls, and each is guarded separately: surviving a panic in OnUpdate or OnDelete mustn't swallow
+// the calls after it, and a handler that removes itself in one of them isn't called again.
 type handlerCaller[T Object] struct {
 	listener *listener[T]
 }
@@ -191,7 +190,7 @@ func (c *handlerCaller[T]) OnDelete(object T, finalStateUnknown bool) {
 	}
 }
 
-// afterCall is deferred around a call. A panic is reported, and goes on.
+// afterCall is deferred around a call. It reports a panic, and lets it continue.
 func (l *listener[T]) afterCall(object T) {
 	if value := recover(); value != nil {
 		l.report(KeyOf(object), value)
@@ -226,8 +225,8 @@ func (l *listener[T]) measure() BacklogStats {
 	return counts
 }
 
-// pendingLocked counts what has not been delivered. The notification that the handler is
-// being called with is part of it: a handler that hangs has not seen that.
+// pendingLocked counts the notifications that weren't delivered. That includes the one in the
+// running call, because a handler that hangs hasn't seen it.
 func (l *listener[T]) pendingLocked() int {
 	if l.calling {
 		return l.queue.len() + 1
@@ -235,12 +234,12 @@ func (l *listener[T]) pendingLocked() int {
 	return l.queue.len()
 }
 
-// HandlerPanic is a panic of a handler, or the end of its goroutine by
-// runtime.Goexit, which t.FailNow calls. The latter has no key.
+// HandlerPanic is a panic of a handler, or the end of its goroutine by runtime.Goexit, which
+// t.FailNow calls. The latter has no key.
 type HandlerPanic struct {
 	Handler string
 	Key     Key
-	Value   any // what it panicked with
+	Value   any // the value that it panicked with
 	Stack   []byte
 }
 
@@ -252,7 +251,7 @@ func logPanic(p HandlerPanic) {
 		string(p.Stack))
 }
 
-// crash panics, unless the informer's user wants panics to be survived.
+// crash panics, unless RecoverPanics is set.
 func (l *listener[T]) crash(value any) {
 	if !l.instruments.recoverPanics {
 		l.crashing = true
@@ -268,21 +267,20 @@ func (l *listener[T]) report(key Key, value any) {
 		Stack: debug.Stack()})
 }
 
-// MetricBacklog is how many notifications have not been delivered to a handler. It is
-// the first number to look at when a controller seems to do nothing: a handler that
-// hangs has a backlog that only grows. It is never zero then, because the call that it
-// hangs in counts; see Registration.Backlog.
+// MetricBacklog is how many notifications haven't been delivered to a handler. Look at it first
+// when a controller seems to do nothing: a handler that hangs has a backlog that only grows. It's
+// never zero then, because the call that hangs counts; see Registration.Backlog.
 //
-// client-go has no metric for it. Its informer_queued_items counts what is before
-// the store, and says nothing about handlers.
+// client-go has no metric for it. Its informer_queued_items counts what is in front of the store,
+// and says nothing about handlers.
 const MetricBacklog = "informer_handler_backlog"
 
 // MetricsProvider makes the metrics of informers, see InformerOptions.
 type MetricsProvider interface {
-	// Gauge is given the metric's name and labels, and the function that reads the
-	// value: in constant time, from any goroutine. Handlers may share a name, or have
-	// none; a provider that needs one value for them adds theirs up. forget is called
-	// once, when the handler was removed or its informer has stopped.
+	// Gauge gets the metric's name and labels, and the function that reads the value: in constant
+	// time, from any goroutine. Handlers may share a name, or have none; a provider that needs one
+	// value for them adds theirs up. forget is called once, when the handler was removed or its
+	// informer has stopped.
 	Gauge(metric, kind, handler string, read func() float64) (forget func())
 }
 
@@ -293,7 +291,7 @@ func (l *listener[T]) register(with MetricsProvider) {
 	})
 }
 
-// end says that the handler is not called any more.
+// end says that the handler is no longer called.
 func (l *listener[T]) end() {
 	if l.forget != nil {
 		l.forget()

@@ -141,7 +141,7 @@ func TestAHandlerThatIsAddedByAHandlerHearsOfEachObjectOnce(t *testing.T) {
 	})
 }
 
-// "OnUpdate, each with the state that was told before": also if a resync comes between two relists.
+// "OnUpdate, each with the state that was told before": even if a resync comes between two relists.
 func TestResyncsAndRelistsTogetherAreALegalHistory(t *testing.T) {
 	for name, coalesce := range inorder.Map(map[string]bool{"each": false, "coalesced": true}) {
 		t.Run(name, func(t *testing.T) {

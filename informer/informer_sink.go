@@ -14,16 +14,16 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// informerSink is the informer as its reflector's Sink. All that it does runs on the
-// reflector's goroutine, which alone writes to the store: it compares what comes with
-// what the store has, changes the store, and tells the listeners.
+// informerSink is the informer as its reflector's Sink. Everything it does runs on the reflector's
+// goroutine, which alone writes to the store: it compares new objects with those in the store,
+// changes the store, and tells the listeners.
 //
-// client-go has a queue here, and a second goroutine. The reflector of this package only
-// decodes, and no listener makes it wait, so there is nothing to decouple.
+// client-go has a queue here, and a second goroutine. This package's reflector only decodes, and no
+// listener makes it wait, so there's nothing to decouple.
 type informerSink[T Object] struct{ *Informer[T] }
 
-// Replace brings the store up to a whole list, in one step: a reader finds the old world or the
-// new one. The new one is built beside the old one, so no reader waits for it.
+// Replace brings the store up to a whole list, in one step: a reader finds the old world or the new
+// one. The new one is built beside the old one, so no reader waits for it.
 func (i informerSink[T]) Replace(items []T, resourceVersion string) {
 	first := !i.hasSynced()
 	world, deltas := i.changesTo(items, first)
@@ -31,9 +31,9 @@ func (i informerSink[T]) Replace(items []T, resourceVersion string) {
 	i.reached.advance(resourceVersion)
 }
 
-// changesTo returns the world that a list shows, and what leads there from what the store has:
-// what the list brings, in its order, and then what it lacks, in the order of the keys. An object
-// that the list only repeats stays the very one that is known.
+// changesTo returns the world that a list shows, and the deltas that lead there from the store's
+// contents: first the new and changed objects, in the list's order, and then the missing ones,
+// sorted by key. If the list only repeats an object, the known one stays.
 func (i informerSink[T]) changesTo(
 	items []T, initial bool,
 ) (world map[Key]T, deltas []delta[T]) {
@@ -70,7 +70,7 @@ func compareKeys(a, b Key) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-// Apply takes in an event of the watch.
+// Apply processes an event of the watch.
 func (i informerSink[T]) Apply(event Event[T]) {
 	object := i.transformed(event.Object)
 	var room [2]delta[T]
@@ -91,9 +91,8 @@ func (i informerSink[T]) Apply(event Event[T]) {
 // Progress notes that nothing else happened up to resourceVersion.
 func (i informerSink[T]) Progress(resourceVersion string) { i.reached.advance(resourceVersion) }
 
-// appendPresent appends what follows from an object's presence: nothing, if the store has it as it
-// is. A watch may call an object new that the store has, and a list repeats every object that
-// there is.
+// appendPresent appends the delta of an object that exists: none if the store has the same object.
+// A watch may call an object new that the store has, and a list repeats every existing object.
 func (i informerSink[T]) appendPresent(deltas []delta[T], object T, initial bool) []delta[T] {
 	known, has := i.store.Get(KeyOf(object))
 	added := delta[T]{kind: deltaAdded, object: object, initial: initial}
@@ -101,8 +100,8 @@ func (i informerSink[T]) appendPresent(deltas []delta[T], object T, initial bool
 	case !has:
 		return append(deltas, added)
 	case known.GetUID() != object.GetUID():
-		// Another object has the name: the UID proves that the first was deleted, even if
-		// nobody saw it. To a handler it must not look like a change.
+		// Another object has the name: the UID proves that the first one was deleted, even if the
+		// watch missed it. The handler mustn't take it for a change.
 		return append(deltas,
 			delta[T]{kind: deltaDeleted, object: known, old: known, unseen: true}, added)
 	case !isSame(known, object):
@@ -111,7 +110,7 @@ func (i informerSink[T]) appendPresent(deltas []delta[T], object T, initial bool
 	return deltas
 }
 
-// appendGone appends what follows from an object's absence.
+// appendGone appends the delta of an object that no longer exists.
 func (i informerSink[T]) appendGone(deltas []delta[T], last T) []delta[T] {
 	known, has := i.store.Get(KeyOf(last))
 	switch {
@@ -125,9 +124,9 @@ func (i informerSink[T]) appendGone(deltas []delta[T], last T) []delta[T] {
 }
 
 // commit calls write, which brings the store to where the deltas lead, and then tells the
-// listeners. In this order: a handler that looks into the store must find what it was told, or
-// something newer. And write is one step: of two objects that have a name one after the other, no
-// reader finds neither. first says that this is the first list.
+// listeners. The order matters: a handler that looks into the store must find what it was told, or
+// something newer. And write is one step: if two objects have a name one after another, every
+// reader finds one of them. first says that this is the first list.
 func (i informerSink[T]) commit(deltas []delta[T], write func(), first bool) {
 	for _, d := range deltas {
 		i.detector.follow(d) // it may call DetectMutations, and so needs the lock to be free
@@ -137,6 +136,7 @@ func (i informerSink[T]) commit(deltas []delta[T], write func(), first bool) {
 	write()
 	if i.options.Recorder.On() {
 		i.recordTombstones(deltas)
+		i.recordStalled(deltas)
 	}
 	if first {
 		close(i.synced)
@@ -151,7 +151,7 @@ func (i informerSink[T]) commit(deltas []delta[T], write func(), first bool) {
 	}
 }
 
-// recordTombstones records the ends that nobody saw.
+// recordTombstones records the deletions that the watch missed.
 func (i informerSink[T]) recordTombstones(deltas []delta[T]) {
 	for _, d := range deltas {
 		if !d.unseen {
@@ -165,22 +165,39 @@ func (i informerSink[T]) recordTombstones(deltas []delta[T]) {
 	}
 }
 
-// isSame reports whether two objects say the same. A list repeats every object that
-// there is, and most of them are what they were: 150,000 updates that change nothing
-// would bury the one that does.
+// recordStalled records objects that don't make progress, according to their status.
+func (i informerSink[T]) recordStalled(deltas []delta[T]) {
+	for _, d := range deltas {
+		var old, now any = d.old, d.object
+		switch d.kind {
+		case deltaAdded:
+			old = nil
+		case deltaDeleted:
+			now = nil
+		}
+		key := KeyOf(d.object)
+		i.options.Recorder.RecordStalled(trace.Event{
+			Layer: "informer", Object: i.instruments.kind, Version: d.object.GetResourceVersion(),
+			Namespace: key.Namespace, Name: key.Name,
+		}, old, now)
+	}
+}
+
+// isSame reports whether two objects say the same. A list repeats every existing object, and most
+// of them haven't changed: 150,000 updates that change nothing would bury the one that does.
 //
-// The version decides, if it differs. If it does not, the content does: a server that
-// was restored from a backup, or converts objects in another way than before, sends
-// different content under the same version; and some servers send no versions at all
-// (metrics.k8s.io).
+// If the versions differ, that decides. If they don't, the content does: a server that was restored
+// from a backup, or now converts objects differently, sends different content under the same
+// version. And some servers send no versions at all (metrics.k8s.io).
 func isSame[T Object](a, b T) bool {
 	return a.GetResourceVersion() == b.GetResourceVersion() && reflect.DeepEqual(a, b)
 }
 
 var errTransformedToNothing = errors.New("it returned no object")
 
-// transformed is the object after the transform, or as it was if that failed, which is
-// reported. It runs before the object is stored, so no object waits at its full size.
+// transformed returns the object after the transform. If that failed, it reports the error and
+// returns the object as the transform left it. It runs before the object is stored, so no object
+// waits at its full size.
 func (i informerSink[T]) transformed(object T) T {
 	if i.options.Transform == nil {
 		return object
@@ -200,23 +217,22 @@ func (i informerSink[T]) transformed(object T) T {
 	return object
 }
 
-// Transform changes an object before anybody sees it, to make it smaller, and
-// returns it or another one. Name, namespace, UID and resourceVersion must stay.
+// Transform changes an object before anybody sees it, to make it smaller, and returns it or another
+// one. Name, namespace, UID and resourceVersion must stay.
 //
-// Errors: an object whose transform fails is stored as the transform left it, and
-// InformerOptions.OnTransformError is called. An object that is too large does less
-// harm than one that is missing: a controller takes a missing object for a deleted
-// one, and makes it again. The price: it takes its full size, readers see fields
-// that they expect to be gone, and it is half changed if the transform failed
-// halfway. So check first and change afterwards. A transform that must not let
-// something through, such as the data of Secrets, removes it and returns no error.
+// Errors: if an object's transform fails, the object is stored as the transform left it, and
+// InformerOptions.OnTransformError is called. An object that is too large does less harm than one
+// that is missing: a controller takes a missing object for a deleted one, and creates it again. The
+// price: it takes its full size, readers see fields that they expect to be dropped, and it's half
+// changed if the transform failed halfway. So check first and change afterwards. A transform that
+// must not let something through, such as the data of Secrets, removes it and returns no error.
 //
-// client-go logs the error. A list fails as a whole and is repeated until the
-// transform succeeds; a watch event is dropped and never comes again, so that the
-// store keeps what was deleted and lacks what was added.
+// client-go logs the error. A list fails as a whole and is repeated until the transform succeeds. A
+// watch event is dropped and never comes again, so the store keeps deleted objects and lacks new
+// ones.
 type Transform[T Object] func(T) (T, error)
 
-// TransformError is what went wrong with one object.
+// TransformError is the error of one object's transform.
 type TransformError struct {
 	Kind            string
 	Key             Key
@@ -231,9 +247,8 @@ func (e *TransformError) Error() string {
 
 func (e *TransformError) Unwrap() error { return e.Err }
 
-// DropManagedFields drops what only the API server and kubectl need, and what is a
-// third of many objects: who owns which field, and the object as kubectl applied
-// it last.
+// DropManagedFields drops what only the API server and kubectl need, and what is a third of many
+// objects: who owns which field, and the object as kubectl last applied it.
 func DropManagedFields[T Object](object T) (T, error) {
 	object.SetManagedFields(nil)
 	if annotations := object.GetAnnotations(); annotations[corev1.LastAppliedConfigAnnotation] != "" {
@@ -243,9 +258,8 @@ func DropManagedFields[T Object](object T) (T, error) {
 	return object, nil
 }
 
-// mutationDetector finds out who breaks the rule that cached objects are not changed. It
-// keeps a copy of every object, so it is for tests. It is used by the
-// reflector's goroutine only.
+// mutationDetector finds out who breaks the rule that cached objects aren't changed. It keeps a
+// copy of every object, so it's for tests. Only the reflector's goroutine uses it.
 type mutationDetector[T Object] struct {
 	report func(was, is T)
 	kept   map[Key]keptObject[T]
@@ -253,8 +267,8 @@ type mutationDetector[T Object] struct {
 
 type keptObject[T Object] struct{ object, copy T }
 
-// follow checks what a delta takes out of the store, and keeps a copy of what it puts there,
-// before anybody can read it.
+// follow checks the object that a delta takes out of the store, and keeps a copy of the one that it
+// puts there, before anybody can read it.
 func (m *mutationDetector[T]) follow(d delta[T]) {
 	if m.report == nil {
 		return
@@ -271,7 +285,7 @@ func (m *mutationDetector[T]) follow(d delta[T]) {
 	m.kept[key] = keptObject[T]{d.object, d.object.DeepCopyObject().(T)}
 }
 
-// check reports an object that is not what it was.
+// check reports an object that has been changed.
 func (m *mutationDetector[T]) check(key Key) {
 	if kept, ok := m.kept[key]; ok && !equality.Semantic.DeepEqual(kept.object, kept.copy) {
 		m.report(kept.copy, kept.object)

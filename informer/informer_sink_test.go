@@ -114,6 +114,28 @@ func TestTheRecorderIsToldOfEndsThatNobodySaw(t *testing.T) {
 	require.Equal(t, []string{"tombstone web 1", "tombstone gone 1"}, told)
 }
 
+// A Pod that can't start is one of the first list as well as one that changes, and it's over when it's deleted, seen or not.
+func TestTheRecorderIsToldWhichObjectsAreNotGettingAnywhere(t *testing.T) {
+	recorder := trace.New(64)
+	i := handFed(InformerOptions[*corev1.Pod]{Recorder: recorder})
+	pod := func(name, version string, ready corev1.ConditionStatus) *corev1.Pod {
+		p := podNamed(name, name, version)
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: ready, Reason: "ContainersNotReady"}}
+		return p
+	}
+	i.Replace([]*corev1.Pod{pod("listed", "1", "False"), pod("fine", "1", "True"), pod("vanishes", "1", "False")}, "1")
+	i.Apply(eventOf(watch.Modified, pod("fine", "2", "False")))
+	i.Apply(eventOf(watch.Modified, pod("fine", "3", "True")))
+	i.Apply(eventOf(watch.Deleted, pod("listed", "4", "False")))
+	i.Replace([]*corev1.Pod{pod("fine", "3", "True")}, "5")
+	var told []string
+	for _, event := range (trace.Filter{Kinds: []trace.Kind{trace.Condition}}).Select(recorder.Events()) {
+		told = append(told, event.Name+" "+event.Op+" "+event.Reason)
+	}
+	const why = " Ready Ready is False: ContainersNotReady"
+	require.Equal(t, []string{"listed" + why, "vanishes" + why, "fine" + why, "fine Ready ", "listed Ready ", "vanishes Ready "}, told)
+}
+
 // A pod is replaced by one of the same name. A controller that finds none creates a third.
 func TestAnObjectThatIsReplacedIsNeverMissingFromTheStore(t *testing.T) {
 	i := handFed(InformerOptions[*corev1.Pod]{})

@@ -9,16 +9,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// storeVersion is how far the store has come, and wakes callers that wait for more. It is what
-// lets a client read its own writes.
+// storeVersion says how far the store has come, and wakes callers that wait for more. It lets a
+// client read its own writes.
 type storeVersion struct {
 	mu      sync.Mutex    // guards what follows
 	version string        // the store is complete up to this version of the collection
-	changed chan struct{} // closed by advance when the store has changed; nil while nobody waits
+	changed chan struct{} // closed by advance when the store has changed; nil while no caller waits
 }
 
-// advance is called after each change of the store, with the version that it has reached as
-// a whole, or an empty one if the server gives none.
+// advance is called after each change of the store, with the version that it has reached as a
+// whole, or an empty one if the server has no versions.
 func (s *storeVersion) advance(version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -31,8 +31,8 @@ func (s *storeVersion) advance(version string) {
 	}
 }
 
-// current returns the version that the store has reached, and a channel that the next
-// change closes.
+// current returns the version that the store has reached, and a channel that the next change
+// closes.
 func (s *storeVersion) current() (version string, changed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,17 +45,16 @@ func (s *storeVersion) current() (version string, changed <-chan struct{}) {
 var errNoVersion = errors.New("there is no resourceVersion to wait for: " +
 	"either none was given, or the server gives this kind none")
 
-// WaitFor waits until the store is not older than resourceVersion, as far as the
-// object of that key is concerned: it holds that version or a newer one, or the
-// object is gone since. It is for a caller that has just written the object and will
-// read it from the store. The event itself ends the wait.
+// WaitFor waits until the store is at least as new as resourceVersion for the object with that key:
+// it holds that version or a newer one, or the object has been deleted since. Use it when you've
+// just written the object and want to read it from the store. The event itself ends the wait.
 //
-// Caveats: versions are compared. A server that was restored from a backup counts on from an
-// older one, so until the informer has listed anew, the store looks newer than it is, and a wait
-// ends too early.
+// Caveats: versions are compared. A server that was restored from a backup counts on from an older
+// one. So until the informer has listed again, the store looks newer than it is, and a wait ends
+// too early.
 //
-// Errors: an empty resourceVersion, or one that is not a number, is an error at once. So
-// nobody can wait for kinds to which the server gives no versions (metrics.k8s.io).
+// Errors: an empty resourceVersion, or one that isn't a number, is an error at once. So you can't
+// wait for kinds for which the server has no versions (metrics.k8s.io).
 func (i *Informer[T]) WaitFor(ctx context.Context, key Key, resourceVersion string) error {
 	if resourceVersion == "" {
 		return fmt.Errorf("waiting for %s: %w", key, errNoVersion)
@@ -76,11 +75,10 @@ func (i *Informer[T]) WaitFor(ctx context.Context, key Key, resourceVersion stri
 	return nil
 }
 
-// WaitForEnd waits until the store does not hold an object of that key for which isOld
-// returns true: it is gone, or there is another one. It is for a caller that has just
-// deleted it, or changed it so that the selectors no longer match it, and will read from
-// the store: the answer to a deletion has no version for which WaitFor could wait. isOld
-// must be fast. The event itself ends the wait.
+// WaitForEnd waits until the store holds no object with that key for which isOld returns true: it
+// was deleted, or there's another one. Use it when you've just deleted the object, or changed it so
+// that the selectors no longer match it, and want to read from the store: the answer to a deletion
+// has no version that WaitFor could wait for. isOld must be fast. The event itself ends the wait.
 func (i *Informer[T]) WaitForEnd(ctx context.Context, key Key, isOld func(T) bool) error {
 	err := i.waitUntil(ctx, func(string) bool {
 		object, ok := i.store.Get(key)
@@ -92,7 +90,7 @@ func (i *Informer[T]) WaitForEnd(ctx context.Context, key Key, isOld func(T) boo
 	return nil
 }
 
-// waitUntil waits until done returns true. It asks now, and after each change of the store.
+// waitUntil waits until done returns true. It calls done now, and after each change of the store.
 func (i *Informer[T]) waitUntil(ctx context.Context, done func(reached string) bool) error {
 	for {
 		version, changed := i.reached.current()
@@ -109,7 +107,7 @@ func (i *Informer[T]) waitUntil(ctx context.Context, done func(reached string) b
 	}
 }
 
-// isReached reports whether a version is the awaited one or a later one. Those of one
+// isReached reports whether a version is the awaited one or a later one. The versions of one
 // collection grow with its changes, so they can be compared.
 func isReached(version, awaited string) bool {
 	order, err := compareVersions(version, awaited)

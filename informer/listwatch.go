@@ -25,15 +25,15 @@ type Object interface {
 	runtime.Object
 }
 
-// ListerWatcher reads one collection of objects. It is the seam between the
-// network and everything that is built on it.
+// ListerWatcher reads one collection of objects. It's the seam between the network and everything
+// that is built on it.
 //
-// Which objects belong to the collection (kind, namespace, selectors) is fixed
-// from the start. The options of a call say how to read: paging (Limit,
-// Continue), from where (ResourceVersion, ResourceVersionMatch), for how long
-// (TimeoutSeconds), and whether bookmarks are welcome (AllowWatchBookmarks).
+// Which objects belong to the collection (kind, namespace, selectors) is fixed from the start. The
+// options of a call say how to read: paging (Limit, Continue), from where (ResourceVersion,
+// ResourceVersionMatch), for how long (TimeoutSeconds), and whether you want bookmarks
+// (AllowWatchBookmarks).
 //
-// The library's are ListWatch and, under a manager, cache.removableKind.
+// The library's implementations are ListWatch and, under a manager, cache.removableKind.
 type ListerWatcher[T Object] interface {
 	List(ctx context.Context, options metav1.ListOptions) (*List[T], error)
 	Watch(ctx context.Context, options metav1.ListOptions) (Watch[T], error)
@@ -42,40 +42,38 @@ type ListerWatcher[T Object] interface {
 // List is a collection, or a page of it, at one moment of its history.
 type List[T Object] struct {
 	Items []T
-	// ResourceVersion is that moment. It belongs to the list as a whole: a
-	// watch from it reports everything that happens later, and nothing that the
-	// list shows already. The newest item's resourceVersion will not do. It may be
-	// older: deletions, and changes in other collections, move the list's on.
+	// ResourceVersion is that moment. It belongs to the list as a whole: a watch from it reports
+	// everything that happens later, and nothing that the list already shows. Don't use the newest
+	// item's resourceVersion. It may be older: deletions, and changes in other collections, move
+	// the list's on.
 	ResourceVersion string
-	// Continue is set when there is another page; it asks for that page. All
-	// pages show the same moment.
+	// Continue is set if there's another page; pass it on to get that page. All pages show the same
+	// moment.
 	Continue string
-	// Remaining is how many items come after this page, if the server says so.
+	// Remaining is how many items follow after this page, if the server says so.
 	Remaining *int64
 }
 
-// ListWatchOptions narrow a collection down. The zero value means all objects of
-// the kind, in all namespaces, with the types of client-go's scheme.
+// ListWatchOptions narrow a collection down. The zero value means all objects of the kind, in all
+// namespaces, with the types of client-go's scheme.
 type ListWatchOptions struct {
 	Namespace     string
 	LabelSelector string
 	FieldSelector string
-	// Form is how to hold the objects. It is for collections of an interface, such
-	// as Object: every other Go type has only one.
+	// Form is how to hold the objects. It's for collections of an interface, such as Object; every
+	// other Go type has only one form.
 	Form Form
-	// Kind is what the objects call themselves. A collection of an interface needs
-	// it to make typed objects. Objects without a Go type of their own get it as
-	// their apiVersion and kind; without it, unstructured ones keep what the server
-	// says, and every metadata-only one is a PartialObjectMetadata.
+	// Kind is the objects' kind. A collection of an interface needs it to make typed objects.
+	// Objects without their own Go type get it as their apiVersion and kind. Without it,
+	// unstructured ones keep the server's, and every metadata-only one is a PartialObjectMetadata.
 	Kind schema.GroupVersionKind
 	// Scheme knows the Go type of the kind.
 	Scheme *runtime.Scheme
-	// HTTPClient sends the requests, and so may share its connections. By default,
-	// one is made from the config. Its Timeout is not used, because it would end every
-	// watch.
+	// HTTPClient sends the requests, so collections can share its connections. By default, one is
+	// made from the config. Its Timeout isn't used, because it would end every watch.
 	HTTPClient *http.Client
-	// JSON asks the server for JSON where protobuf is possible, to be able to
-	// read what the server sends. It costs time and memory.
+	// JSON requests JSON where protobuf is possible, so you can read the server's answers. It costs
+	// time and memory.
 	JSON bool
 	// Recorder records every request and every event; nil is off.
 	Recorder *trace.Recorder
@@ -83,15 +81,14 @@ type ListWatchOptions struct {
 
 // ListWatch is a ListerWatcher over HTTP.
 //
-// Guarantees: one call is one HTTP request, without retries: when to try again is
-// the caller's decision. No goroutine is started.
+// Guarantees: one call is one HTTP request, without retries: the caller decides when to try again.
+// No goroutine is started.
 //
-// Errors of the server are [apierrors.APIStatus]. That package distinguishes
-// them: IsForbidden, IsNotFound, IsResourceExpired and so on.
+// Errors of the server are [apierrors.APIStatus]. That package distinguishes them: IsForbidden,
+// IsNotFound, IsResourceExpired and so on.
 //
-// client-go's tools/cache.ListWatch is a pair of functions, which call the methods
-// of a typed client. This one makes the requests itself, so that the protocol is in
-// one place.
+// client-go's tools/cache.ListWatch is a pair of functions, which call the methods of a typed
+// client. This one makes the requests itself, so that the protocol is in one place.
 //
 // [apierrors.APIStatus]: https://pkg.go.dev/k8s.io/apimachinery/pkg/api/errors#APIStatus
 type ListWatch[T Object] struct {
@@ -100,8 +97,8 @@ type ListWatch[T Object] struct {
 	options ListWatchOptions
 }
 
-// NewListWatch returns a ListWatch for T, which the API server serves as
-// resource, for instance corev1.SchemeGroupVersion.WithResource("pods").
+// NewListWatch returns a ListWatch for T, which the API server serves as resource, for instance
+// corev1.SchemeGroupVersion.WithResource("pods").
 func NewListWatch[T Object](
 	config *rest.Config, resource schema.GroupVersionResource,
 	options ListWatchOptions,
@@ -121,7 +118,7 @@ func NewListWatch[T Object](
 	return &ListWatch[T]{objectType: objects, client: client, options: options}, nil
 }
 
-// List asks for the collection as it is, or for a page of it.
+// List reads the collection as it is, or a page of it.
 func (l *ListWatch[T]) List(ctx context.Context, options metav1.ListOptions) (*List[T], error) {
 	begin := time.Now()
 	list, err := l.fetch(ctx, options)
@@ -169,9 +166,9 @@ func (l *ListWatch[T]) fetch(ctx context.Context, options metav1.ListOptions) (*
 	return list, err
 }
 
-// Pages lists a collection page by page, with at most options.Limit items each.
-// An error ends the sequence. It may be a 410 in the middle: the server keeps
-// the moment that the pages show for a few minutes only.
+// Pages lists a collection page by page, with at most options.Limit items each. An error ends the
+// sequence. It may be a 410 in the middle: the server keeps the moment that the pages show for only
+// a few minutes.
 func Pages[T Object](
 	ctx context.Context, from ListerWatcher[T], options metav1.ListOptions,
 ) iter.Seq2[*List[T], error] {
@@ -188,8 +185,8 @@ func Pages[T Object](
 	}
 }
 
-// listPage asks for a list or a page of it. A page that leads to itself is an
-// error, or the list would never end.
+// listPage reads a list or a page of it. A page that leads to itself is an error; otherwise the
+// list would never end.
 func listPage[T Object](
 	ctx context.Context, from ListerWatcher[T], options metav1.ListOptions,
 ) (*List[T], error) {
@@ -227,15 +224,15 @@ func asObject[T Object](object runtime.Object) (T, error) {
 	return typed, nil
 }
 
-// readerIdentity is what a collection is called, in errors and in the flight
-// recorder. A ListerWatcher that is not a ListWatch may not know its resource.
+// readerIdentity is a collection's name in errors and in the flight recorder. A ListerWatcher that
+// isn't a ListWatch may not know its resource.
 type readerIdentity struct {
 	kind      string
 	resource  schema.GroupVersionResource
 	namespace string
 }
 
-// String is the resource, or the kind if the resource is not known.
+// String is the resource, or the kind if the resource isn't known.
 func (i readerIdentity) String() string {
 	if i.resource.Resource == "" {
 		return i.kind
@@ -243,8 +240,8 @@ func (i readerIdentity) String() string {
 	return i.resource.GroupResource().String()
 }
 
-// identify asks a ListerWatcher, and otherwise takes the name of the Go type, which
-// may be an interface.
+// identify asks a ListerWatcher for its name. If it has none, identify takes the name of the Go
+// type, which may be an interface.
 func identify[T Object](from ListerWatcher[T]) readerIdentity {
 	if knows, ok := from.(interface{ identity() readerIdentity }); ok {
 		return knows.identity()

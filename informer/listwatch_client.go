@@ -23,7 +23,7 @@ import (
 	"k8s.io/client-go/tools/metrics"
 )
 
-// restClient is the HTTP part of a ListWatch. It is small: list and watch are both a
+// restClient is the HTTP part of a ListWatch. It's small: list and watch are both a
 // GET of the collection's URL.
 //
 //	GET /api/v1/namespaces/default/pods?limit=500
@@ -93,8 +93,8 @@ func newHTTPClient(config *rest.Config) (*http.Client, error) {
 	return client, nil
 }
 
-// mediaTypes is the Accept header: what the answer may be, best first. partial is
-// the kind of an answer that has metadata only.
+// mediaTypes is the Accept header: the possible formats of the answer, best first. partial is the
+// kind of an answer that has only metadata.
 func mediaTypes(options ListWatchOptions, partial string) string {
 	types := []string{protobufType, jsonType} // custom resources have no protobuf
 	if options.JSON || options.Form == FormUnstructured {
@@ -106,14 +106,13 @@ func mediaTypes(options ListWatchOptions, partial string) string {
 	for i := range types {
 		types[i] += ";as=" + partial + ";g=" + metadataKind.Group + ";v=" + metadataKind.Version
 	}
-	// A server that does not know the form sends whole objects, and we take the
-	// metadata out of them. It must be JSON: in protobuf, only the generated type
-	// of an object knows its fields.
+	// A server that doesn't know the form sends whole objects, and we take the metadata out of
+	// them. It must be JSON: in protobuf, only the generated type of an object knows its fields.
 	return strings.Join(append(types, jsonType), ",")
 }
 
-// collectionURL is the path that the API convention gives a collection. The
-// core group, which came first, has a place of its own.
+// collectionURL is the path that the API convention gives a collection. The core group, which came
+// first, has its own place.
 func collectionURL(
 	config *rest.Config, resource schema.GroupVersionResource, namespace string,
 ) (*url.URL, error) {
@@ -126,7 +125,7 @@ func collectionURL(
 	if err != nil {
 		return nil, fmt.Errorf("reading the server's address %q: %w", config.Host, err)
 	}
-	base = base.JoinPath(path) // after the path of a gateway, if there is one
+	base = base.JoinPath(path) // after the path of a gateway, if there's one
 	if namespace != "" {
 		base = base.JoinPath("namespaces", namespace)
 	}
@@ -140,8 +139,8 @@ func (c *restClient) String() string {
 	return c.resource.Resource + " in namespace " + c.namespace
 }
 
-// get sends the request and returns the body of a success with its media type.
-// The caller closes the body. Any other answer becomes an error.
+// get sends the request and returns the body of a successful answer with its media type. The caller
+// closes the body. Any other answer becomes an error.
 func (c *restClient) get(
 	ctx context.Context, options metav1.ListOptions,
 ) (io.ReadCloser, string, error) {
@@ -201,11 +200,11 @@ func (c *restClient) decode(content []byte, mediaType string) (runtime.Object, e
 	return object, nil
 }
 
-// maxRefusal bounds what is read of an error's body, in bytes. An API server's
-// is a few hundred; a proxy in between may send a whole page.
+// maxRefusal bounds how much we read of an error's body, in bytes. An API server's has a few
+// hundred; a proxy in between may send a whole page.
 const maxRefusal = 64 << 10
 
-// answerError turns an answer that is not a success into an error. An API server
+// answerError turns an answer that isn't a success into an error. An API server
 // explains itself with a Status object; a proxy in front of it may not.
 func (c *restClient) answerError(response *http.Response, mediaType string) error {
 	content, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal))
@@ -222,7 +221,7 @@ func (c *restClient) answerError(response *http.Response, mediaType string) erro
 			"", "", wait, true)
 		return fmt.Errorf("%w: %d, %q", err, response.StatusCode, said)
 	}
-	// The header says how long to wait if the Status does not.
+	// The header says how long to wait if the Status doesn't.
 	status := err.(*apierrors.StatusError)
 	if _, said := apierrors.SuggestsClientDelay(status); !said && wait > 0 {
 		if status.ErrStatus.Details == nil {
@@ -233,9 +232,9 @@ func (c *restClient) answerError(response *http.Response, mediaType string) erro
 	return err
 }
 
-// do sends the request and reports it to client-go's metrics, as client-go's own clients do: one
-// metric has all requests of a program. manager/metrics registers there; in a program without
-// it, nothing is counted.
+// do sends the request and reports it to client-go's metrics, as client-go's own clients do: all
+// requests of a program share a metric. manager/metrics registers there; in a program without it,
+// nothing is counted.
 //
 //	                 a list                       a watch
 //	result           code, or "<error>"           the same
@@ -284,7 +283,7 @@ func resolved(request *http.Request) *httptrace.ClientTrace {
 	}
 }
 
-// measured is a body that reports how large it was when it is closed, which is once.
+// measured is a body that reports how large it was when it's closed, which is once.
 type measured struct {
 	io.ReadCloser
 	size   int

@@ -18,12 +18,12 @@ import (
 	utiljson "sigs.k8s.io/json"
 )
 
-// A list is decoded while it arrives, one item after the other. The whole answer is
-// never in memory, and each object is allocated separately.
+// A list is decoded while it arrives, one item after another. The whole answer is never in memory,
+// and each object is allocated separately.
 //
-// client-go reads an answer to its end, decodes it into a []Pod, and hands out
-// pointers into that array. Two copies of everything exist at that moment, and
-// later one object that somebody keeps is enough to keep all of them in memory.
+// client-go reads an answer to its end, decodes it into a []Pod, and hands out pointers into that
+// array. At that moment everything exists twice. Later, one object that somebody keeps is enough to
+// keep all of them in memory.
 
 // listDecoder takes the items, and the list's own fields, out of an answer.
 type listDecoder[T Object] struct {
@@ -31,8 +31,8 @@ type listDecoder[T Object] struct {
 	list List[T]
 }
 
-// decodeList reads a list from an answer's body and closes it. It does not read a
-// media type that it does not know, and returns ok false.
+// decodeList reads a list from an answer's body and closes it. It doesn't read a media type that it
+// doesn't know, and returns ok false.
 func (l *ListWatch[T]) decodeList(
 	body io.ReadCloser, mediaType string,
 ) (list *List[T], ok bool, err error) {
@@ -103,7 +103,7 @@ func (d *listDecoder[T]) json(body io.Reader) error {
 		return d.wrong(gvk)
 	}
 	d.completeItems(gvk)
-	// A body that is not read to its end costs its connection: net/http cannot use it again.
+	// A body that isn't read to its end costs its connection: net/http can't use it again.
 	if _, err := in.Token(); !errors.Is(err, io.EOF) {
 		return cmp.Or(err, errors.New("this is not a JSON list: something follows its end"))
 	}
@@ -187,11 +187,10 @@ func (d *listDecoder[T]) completeItems(list schema.GroupVersionKind) {
 	}
 }
 
-// eventDecoder takes events out of the body of a watch.
+// eventDecoder decodes events from the body of a watch.
 //
-// It decodes the objects itself, because only it knows the Go type of a custom resource
-// that no scheme has. What is not a T (a Status, or a mistake) it leaves to the general
-// decoder.
+// It decodes the objects itself, because only it knows the Go type of a custom resource that no
+// scheme has. If something isn't a T (a Status, or a mistake), it leaves it to the general decoder.
 type eventDecoder[T Object] struct {
 	*objectType[T]
 	isJSON  bool
@@ -250,7 +249,7 @@ func (e *eventDecoder[T]) Decode() (watch.EventType, runtime.Object, error) {
 	return eventType, object, nil
 }
 
-// object decodes an event's object if it is a T.
+// object decodes an event's object if it's a T.
 func (e *eventDecoder[T]) object(raw []byte) (_ runtime.Object, ok bool, err error) {
 	object := e.newObject()
 	if e.isJSON {
@@ -282,8 +281,8 @@ func (e *eventDecoder[T]) object(raw []byte) (_ runtime.Object, ok bool, err err
 	return object, true, err
 }
 
-// wrongKind is the error for an object of another kind, or nil if the general decoder
-// has a better one, because the scheme may know what the object is.
+// wrongKind is the error for an object of another kind, or nil if the general decoder has a better
+// one, because the scheme may know the object's kind.
 func (e *eventDecoder[T]) wrongKind(gvk schema.GroupVersionKind) error {
 	if gvk.Kind == e.kind {
 		return e.wrong(gvk)

@@ -17,8 +17,8 @@ import (
 // custom resources.
 type protobufMessage interface{ Unmarshal([]byte) error }
 
-// protobufMagic is how a Kubernetes object in protobuf begins. An envelope
-// (runtime.Unknown) follows, with the object as its field 2.
+// protobufMagic is how a Kubernetes object in protobuf begins. An envelope (runtime.Unknown)
+// follows, with the object as its field 2.
 const protobufMagic = "k8s\x00"
 
 // The numbers of the fields that we read. All generated lists have these two.
@@ -157,7 +157,7 @@ func (s *protobufStream) fields(size int64, field func(number int, size int64) e
 }
 
 // mostObject bounds the memory for one object, in bytes, of a list or an event.
-// It is where apimachinery's decoder of watches stops; etcd takes 1.5 MB by
+// It's where apimachinery's decoder of watches stops; etcd takes 1.5 MB by
 // default. A list as a whole has no limit.
 const mostObject = 16 << 20
 

@@ -19,21 +19,20 @@ import (
 type Form int
 
 const (
-	// FormOfType is the zero value. The Go type decides: an *unstructured.Unstructured
-	// and a *metav1.PartialObjectMetadata have forms of their own, every other type
-	// is FormTyped.
+	// FormOfType is the zero value. The Go type decides: *unstructured.Unstructured and
+	// *metav1.PartialObjectMetadata have their own forms, every other type is FormTyped.
 	FormOfType Form = iota
 	// FormTyped objects have a Go type that the scheme knows.
 	FormTyped
-	// FormUnstructured objects are maps with everything that the server sent. They
-	// are for kinds that have no Go type, and for objects that are written back:
-	// a typed object loses the fields that its Go type does not have. They come as
-	// JSON, keep their apiVersion and kind, and take the most time and memory.
+	// FormUnstructured objects are maps with everything that the server sent. Use them for kinds
+	// that have no Go type, and for objects that you write back: a typed object loses the fields
+	// that its Go type doesn't have. They come as JSON, keep their apiVersion and kind, and take
+	// the most time and memory.
 	FormUnstructured
-	// FormMetadata objects are PartialObjectMetadata, without spec, status and
-	// data, which the server leaves out. They come as protobuf, even those of
-	// custom resources. Their apiVersion and kind are the ones that were asked
-	// for: the server calls each of them a meta.k8s.io/v1 PartialObjectMetadata.
+	// FormMetadata objects are PartialObjectMetadata, without spec, status and data, which the
+	// server leaves out. They come as protobuf, even those of custom resources. Their apiVersion
+	// and kind are the requested ones: the server calls each of them a meta.k8s.io/v1
+	// PartialObjectMetadata.
 	FormMetadata
 )
 
@@ -53,9 +52,9 @@ func (f Form) String() string {
 
 var metadataKind = metav1.SchemeGroupVersion.WithKind("PartialObjectMetadata")
 
-// objectType is what a collection says about its objects: how to make one, how to
-// decode it, and what it calls itself. Only this type uses reflection on T, so T may
-// be an interface, and the kind may be chosen while the program runs.
+// objectType says how to make an object of a collection, how to decode it, and what its kind is.
+// Only this type uses reflection on T, so T may be an interface, and the kind may be chosen while
+// the program runs.
 type objectType[T Object] struct {
 	*expectedKind
 	newObject  func() T
@@ -101,7 +100,7 @@ func newObjectType[T Object](
 	}, nil
 }
 
-// formOf is the form of the objects in a collection of T.
+// formOf returns the form of the objects in a collection of T.
 func formOf[T Object](asked Form) (Form, error) {
 	form, goType := FormTyped, reflect.TypeFor[T]()
 	switch goType {
@@ -119,8 +118,8 @@ func formOf[T Object](asked Form) (Form, error) {
 	return form, nil
 }
 
-// typedExample makes an object of the Go type: T, or what the scheme has for the
-// kind if T is an interface.
+// typedExample makes an object of the Go type: T, or the scheme's type for the kind if T is an
+// interface.
 func typedExample[T Object](options ListWatchOptions) (runtime.Object, error) {
 	goType := reflect.TypeFor[T]()
 	switch {
@@ -180,15 +179,15 @@ func (o *objectType[T]) complete(object T, gvk schema.GroupVersionKind) {
 	}
 }
 
-// expectedKind is the kind that objects must have. Without this check, a resource
-// that does not belong to the Go type decodes without an error, into empty objects.
+// expectedKind is the kind that objects must have. Without this check, a resource that doesn't
+// belong to the Go type would decode without an error, into empty objects.
 type expectedKind struct {
-	// for errors and the flight recorder: the resource's name where the kind is not known
+	// for errors and the flight recorder: the resource's name where the kind isn't known
 	kind    string
-	asked   schema.GroupVersionKind   // empty if every kind of the resource's version will do
-	goType  string                    // what was asked for, for errors
+	asked   schema.GroupVersionKind   // empty if any kind of the resource's version will do
+	goType  string                    // what the caller wants, for errors
 	known   []schema.GroupVersionKind // all kinds of the type
-	partial bool                      // metadata that the server has cut out of a whole object will do
+	partial bool                      // metadata that the server has cut out of a whole object is accepted, too
 	scheme  *runtime.Scheme
 	version schema.GroupVersion // of the resource
 }
@@ -233,7 +232,7 @@ func (e *expectedKind) matches(gvk schema.GroupVersionKind) bool {
 	if e.partial && gvk == metadataKind {
 		return true
 	}
-	// A v1 Status is what a server answers with, and no object of any collection.
+	// A server answers with v1 Statuses, and no collection has them as objects.
 	mayBe := e.asked.Empty() && gvk.Kind != "" &&
 		gvk.GroupKind() != (schema.GroupKind{Kind: "Status"})
 	return (gvk.Kind == e.kind || mayBe) && e.matchesVersion(gvk.GroupVersion())
@@ -245,8 +244,8 @@ func (e *expectedKind) isList(gvk schema.GroupVersionKind) bool {
 	return ok && e.matches(gvk.GroupVersion().WithKind(item))
 }
 
-// mayBeList is for a custom resource whose definition gives the list a name of
-// its own (names.listKind). The list of another type is refused.
+// mayBeList is for a custom resource whose definition gives the list a different name
+// (names.listKind). The list of another type is refused.
 func (e *expectedKind) mayBeList(gvk schema.GroupVersionKind) bool {
 	item := strings.TrimSuffix(gvk.Kind, "List")
 	return item != "" && item != e.kind && !e.scheme.Recognizes(e.version.WithKind(item)) &&

@@ -15,40 +15,37 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// Watch is an open watch: an HTTP answer that does not end until somebody ends
-// it. Next waits for the next event. Close ends the watch; it may be called from
-// any goroutine, more than once, and wakes a waiting Next.
+// Watch is an open watch: an HTTP answer that doesn't end until somebody ends it. Next waits for
+// the next event. Close ends the watch; you can call it from any goroutine, more than once, and it
+// wakes a waiting Next.
 //
-// client-go's watch.Interface is a channel with a goroutine behind it. Here the
-// reader's own goroutine reads the connection: nothing is buffered, nothing has
-// to be drained, and the error that ended the watch cannot get lost.
+// client-go's watch.Interface is a channel with a goroutine behind it. Here the reader's own
+// goroutine reads the connection: nothing is buffered, nothing has to be drained, and the error
+// that ended the watch can't get lost.
 type Watch[T Object] interface {
-	// Next returns io.EOF when the server ended the watch in good order, which
-	// it does every few minutes; any other error says what broke. It wraps
-	// context.Canceled if that was the end of the context given to Watch, and
-	// is ErrWatchClosed after Close.
+	// Next returns io.EOF when the server ended the watch normally, which it does every few
+	// minutes; any other error says what broke. If the context given to Watch was cancelled, the
+	// error wraps context.Canceled. After Close, it's ErrWatchClosed.
 	Next() (Event[T], error)
 	Close() error
 }
 
 // Event is one line of the history of a collection.
 type Event[T Object] struct {
-	// Type is ADDED, MODIFIED or DELETED, for a change of Object; BOOKMARK,
-	// for news about the resourceVersion only; or ERROR, the last event of a
-	// watch that the server cannot continue.
+	// Type is ADDED, MODIFIED or DELETED, for a change of Object; BOOKMARK, for a new
+	// resourceVersion only; or ERROR, the last event of a watch that the server can't continue.
 	Type watch.EventType
-	// Object is the object after the change, or before it for DELETED. A
-	// bookmark's has metadata only. An error has none.
+	// Object is the object after the change, or before it for DELETED. A bookmark's has only
+	// metadata. An error has none.
 	Object T
-	// ResourceVersion is where in the history the event stands. That of DELETED
-	// is the deletion's own.
+	// ResourceVersion is the event's position in the history. For DELETED it's the deletion's own.
 	ResourceVersion string
-	// Status is what went wrong, for ERROR.
+	// Status says what went wrong, for ERROR.
 	Status *metav1.Status
 }
 
-// Err is the error that an ERROR event carries, and nil for all others. The
-// HTTP status was 200, long ago: an error can only come as an event.
+// Err is the error in an ERROR event, and nil for all others. The HTTP status was 200 long ago, so
+// an error can only come as an event.
 func (e Event[T]) Err() error {
 	if e.Type != watch.Error {
 		return nil
@@ -58,7 +55,7 @@ func (e Event[T]) Err() error {
 
 // Watch asks for everything that happens after options.ResourceVersion.
 //
-// Caveats: two values look harmless and are not. Without a resourceVersion, and with
+// Caveats: two values look harmless and aren't. Without a resourceVersion, and with
 // "0", the watch begins with ADDED events for what there is at some moment, and so
 // repeats what a list has shown.
 func (l *ListWatch[T]) Watch(ctx context.Context, options metav1.ListOptions) (Watch[T], error) {
@@ -92,7 +89,7 @@ type httpWatch[T Object] struct {
 	closed  atomic.Bool
 }
 
-// ErrWatchClosed is what Next returns after Close.
+// ErrWatchClosed is the error that Next returns after Close.
 var ErrWatchClosed = errors.New("closed by its reader")
 
 func (w *httpWatch[T]) Next() (Event[T], error) {
@@ -116,7 +113,7 @@ func (w *httpWatch[T]) Next() (Event[T], error) {
 	return event, nil
 }
 
-// Close ends the request's connection. The reader finds out by an error.
+// Close ends the request's connection. The reader notices by an error.
 func (w *httpWatch[T]) Close() error {
 	w.closed.Store(true)
 	return w.body.Close()
@@ -171,7 +168,7 @@ func (w *httpWatch[T]) recordEvent(event Event[T]) {
 	}
 }
 
-// blocking returns the finalizer that an object's deletion waits for, if it is being deleted.
+// blocking returns the finalizer that an object's deletion waits for, if it's being deleted.
 func blocking(eventType watch.EventType, object Object) string {
 	finalizers := object.GetFinalizers()
 	deleting := object.GetDeletionTimestamp() != nil && eventType != watch.Deleted

@@ -12,42 +12,39 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// ReflectorOptions change what a reflector does. The zero value is right for
-// most.
+// ReflectorOptions are the options of a Reflector. The zero value is right for most programs.
 type ReflectorOptions struct {
-	// NoStream lists from the start, instead of asking for a WatchList first.
+	// NoStream lists from the start, instead of trying a WatchList first.
 	NoStream bool
-	// PageSize is how many items to ask for at once where a list goes to the
-	// server's database; the default is 500. A list that the server has in
-	// memory comes in one piece.
+	// PageSize is how many items to request at once if a list goes to the server's database; the
+	// default is 500. A list that the server has in memory comes in one piece.
 	PageSize int64
-	// RequestTimeout is how long a list may take, and a watch until the server
-	// accepts it; the default is 90 s. An API server gives up after 60.
+	// RequestTimeout is how long a list may take, and a watch until the server accepts it; the
+	// default is 90 s. An API server gives up after 60.
 	RequestTimeout time.Duration
-	// StreamTimeout is how long the initial events of a WatchList may stall before
-	// we list instead; the default is 20 s. They may take 15 times as long in all.
+	// StreamTimeout is how long the initial events of a WatchList may stall until we list instead;
+	// the default is 20 s. In all they may take 15 times as long.
 	StreamTimeout time.Duration
-	// WatchTimeout is the least time after which we ask the server to end a
-	// watch, the most is twice that; the default is 5 min. Each watch gets a time of
-	// its own, so that watches that began together, after a server was away, do not
-	// end together. A watch that lived for half of it counts as healthy, however
-	// long Backoff.Healthy is. A time below one second is raised to that: a server
-	// counts in seconds.
+	// WatchTimeout is the shortest time after which we ask the server to end a watch; the longest
+	// is twice that. The default is 5 min. Each watch gets a different time, so that watches that
+	// began together, after a server was away, don't end together. A watch that lived for half of
+	// it counts as healthy, however long Backoff.Healthy is. A time below one second is raised to
+	// that: a server counts in seconds.
 	WatchTimeout time.Duration
-	// PollInterval is how often a collection is listed whose lists have no
-	// resourceVersion, and which therefore cannot be watched, such as those of
-	// metrics.k8s.io; the default is 30 s. Up to a tenth of it is added at random.
+	// PollInterval is how often to list a collection whose lists have no resourceVersion, so that
+	// it can't be watched, such as those of metrics.k8s.io; the default is 30 s. Up to a tenth of
+	// it is added at random.
 	PollInterval time.Duration
 	// Backoff is the pause after failures.
 	Backoff Backoff
-	// WatchErrorHandler is called with every error of a list or a watch, before
-	// the pause that follows it: to log or to count it. Run's goroutine calls it
-	// and waits. The end of a watch in good order is no error. A *[RefusedError]
-	// says what a user has to do. (client-go: SetWatchErrorHandler.)
+	// WatchErrorHandler is called with every error of a list or a watch, before the pause that
+	// follows it: to log or to count it. Run's goroutine calls it and waits. A watch that ends
+	// normally isn't an error. A *[RefusedError] says what a user has to do. (client-go:
+	// SetWatchErrorHandler.)
 	WatchErrorHandler func(error)
-	// GiveUp returns true for an error after which it makes no sense to continue;
-	// Run returns that error. By default it always continues: a right may be
-	// granted, a kind installed. A *[RefusedError] tells these cases apart.
+	// GiveUp returns true for an error after which it makes no sense to continue; Run returns that
+	// error. By default it always continues, because a permission may be granted or a kind
+	// installed. A *[RefusedError] tells these cases apart.
 	GiveUp func(error) bool
 	// Recorder records pauses and fallbacks; nil is off. The ListWatch records
 	// requests and events.
@@ -57,30 +54,28 @@ type ReflectorOptions struct {
 	Random func() float64
 }
 
-// Reflector keeps a Sink up to date with a collection: first all there is, and
-// then what changes, whatever happens to the connection.
+// Reflector keeps a Sink up to date with a collection: first with all existing objects, then with
+// their changes, whatever happens to the connection.
 //
-// Guarantees: the calls to the sink are a legal history (see Sink), and they go
-// on until the context ends, or GiveUp returns true. The view never goes back in
-// time (but for Sink's exception), even if Run is called again after it returned:
-// a new list is no older than what the sink has seen. A failure is followed by a
-// pause, and pauses grow while nothing comes. There is no pause after a watch that
-// lived for a while, nor where another request may help, such as a list in place
-// of a stream; after four requests in a row without news there is one in any case.
-// And after two minutes of watches that got nothing there is one, and a new view, if
-// the server has ever sent a bookmark: it should have sent more.
+// Guarantees: the calls to the sink are a legal history (see Sink), and they go on until the
+// context ends, or GiveUp returns true. The view never goes back in time (but for Sink's
+// exception), even if Run is called again after it returned: a new list is no older than what the
+// sink has seen. A failure is followed by a pause, and pauses grow while nothing comes. There's no
+// pause after a watch that lived for a while, nor where another request may help, such as a list
+// instead of a stream. But after four requests in a row without news there's always a pause. And
+// after two minutes of watches that got nothing there's a pause and a new view, if the server has
+// ever sent a bookmark: it should have sent more.
 //
-// Caveats: while the server cannot be reached, the view is as it was; see Health.
-// A server that was restored from a backup counts its versions from an older one.
-// If it has come as far as this reader was before the reader is back, nothing tells
-// the reader, and what was lost stays in the view until the next whole one. The sink
-// never hears of an object that was created and deleted while the reflector was away.
-// A collection whose lists have no version is polled, and its changes arrive with the
-// next poll.
+// Caveats: while the server can't be reached, the view stays as it was; see Health. A server that
+// was restored from a backup counts its versions from an older one. If it has caught up with this
+// reader before the reader is back, the reader can't notice, and the view keeps the lost objects
+// until the next whole one. The sink never hears of an object that was created and deleted while
+// the reflector was away. A collection whose lists have no version is polled, and its changes
+// arrive with the next poll.
 //
-// client-go's reflector does the same in functions that call each other and
-// share fields. Here a machine without goroutine or clock decides, in
-// reflector_machine.go, and a loop carries out what it decided.
+// client-go's reflector does the same in functions that call each other and share fields. Here a
+// machine without goroutine or clock decides, in reflector_machine.go, and a loop carries out its
+// decisions.
 type Reflector[T Object] struct {
 	from     ListerWatcher[T]
 	sink     Sink[T]
@@ -114,19 +109,19 @@ func NewReflector[T Object](
 	return &Reflector[T]{from: from, sink: sink, options: options, identity: identify(from)}
 }
 
-// Health is how the reflector is doing now. Any goroutine may call it.
+// Health says how the reflector is doing now. Any goroutine may call it.
 func (r *Reflector[T]) Health() Health {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.health
 }
 
-// errRunning is what a second call of Run gets while the first one runs.
+// errRunning is the error of a second call of Run while the first one is running.
 var errRunning = errors.New("the reflector is running already")
 
-// Run keeps the sink up to date until the context ends. Then it returns nil, or
-// the context's cause if it has one of its own. It returns another error only if
-// GiveUp says so. It may be called again after it returned.
+// Run keeps the sink up to date until the context ends. Then it returns nil, or the context's cause
+// if it has a separate one. It returns another error only if GiveUp says so. You can call it again
+// after it has returned.
 func (r *Reflector[T]) Run(ctx context.Context) error {
 	if !r.running.CompareAndSwap(false, true) {
 		return errRunning
@@ -140,8 +135,8 @@ func (r *Reflector[T]) Run(ctx context.Context) error {
 	in := input{kind: inBegin}
 	var act action
 	var failure error
-	// perform keeps an event in shell.lastEvent, and tells the machine its type and version,
-	// but not its object. The next action says what becomes of the event; deliver does that.
+	// perform keeps an event in shell.lastEvent, and tells the machine its type and version, but
+	// not its object. The next action says what to do with the event; deliver does that.
 	for {
 		m, act = m.step(in)
 		r.floor = m.floor
@@ -164,8 +159,7 @@ func (r *Reflector[T]) Run(ctx context.Context) error {
 	return nil
 }
 
-// report passes an error to the handler, and says whether GiveUp wants Run to
-// return it.
+// report passes an error to the handler, and says whether GiveUp wants Run to return it.
 func (r *Reflector[T]) report(failure error) (final bool) {
 	if r.options.WatchErrorHandler != nil {
 		r.options.WatchErrorHandler(failure)
@@ -173,8 +167,8 @@ func (r *Reflector[T]) report(failure error) (final bool) {
 	return r.options.GiveUp != nil && r.options.GiveUp(failure)
 }
 
-// note brings the health up to date, but for what the sink has, and records what
-// follows from the last input, unless it is the usual.
+// note updates the health, except for the sink's version, and records the consequence of the last
+// input, unless it's the usual one.
 func (r *Reflector[T]) note(m machine, in input, act action, failure error) {
 	if failure == nil && act.reason != "" {
 		failure = errors.New(act.reason)
@@ -196,8 +190,8 @@ func (r *Reflector[T]) note(m machine, in input, act action, failure error) {
 	}
 }
 
-// noteView notes what the sink has, once it has it: whoever is told of a version that is still on
-// its way takes what the sink lacks for deleted.
+// noteView notes the sink's version once the sink has it: if we announced a version that is still
+// on its way, readers would take the objects that the sink lacks for deleted ones.
 func (r *Reflector[T]) noteView(version string, whole bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -205,8 +199,8 @@ func (r *Reflector[T]) noteView(version string, whole bool) {
 	r.health.Synced = r.health.Synced || whole
 }
 
-// record adds pauses and fallbacks to the flight recorder. A failed request is in
-// it already; what it means may not be.
+// record adds pauses and fallbacks to the flight recorder. A failed request is already in it; what
+// it means may not be.
 func (r *Reflector[T]) record(m machine, act action, failure error) {
 	event := trace.Event{
 		Layer: "reflector", Object: r.identity.kind, Namespace: r.identity.namespace,
@@ -227,33 +221,32 @@ func (r *Reflector[T]) record(m machine, act action, failure error) {
 	r.options.Recorder.Record(event)
 }
 
-// Health is how a reflector is doing.
+// Health says how a reflector is doing.
 type Health struct {
 	State State
 	// Synced is true once the sink has had a whole view: its first Replace has returned. An
-	// informer's is true from the moment in which its channel Synced is closed.
+	// informer's is true from the moment its channel Synced is closed.
 	Synced bool
-	// ResourceVersion is the version of the sink's view, or an older one in the moment in
-	// which the sink takes something in. It is empty before the first view, and while polling.
+	// ResourceVersion is the version of the sink's view, or an older one while the sink is
+	// processing something. It's empty before the first view, and while polling.
 	ResourceVersion string
-	// LastContact is when the server last accepted a request, sent a page, an
-	// event or a bookmark, or ended a watch in good order. Servers that know
-	// bookmarks send one about every minute.
+	// LastContact is when the server last accepted a request, sent a page, an event or a bookmark,
+	// or ended a watch normally. Servers that know bookmarks send one about every minute.
 	LastContact time.Time
-	// LastError is what went wrong last, or why something else is done than
-	// usual, such as polling; LastErrorAt is when. They stay after it goes well
-	// again: State says whether it does.
+	// LastError is the last error, or the reason for something unusual, such as polling;
+	// LastErrorAt is when it happened. They stay after things go well again: State says whether
+	// they do.
 	LastError   error
 	LastErrorAt time.Time
-	// Failures is how many there were since it last went well for a while.
+	// Failures is how many there were since things last went well for a while.
 	Failures int
 }
 
-// Ready is nil if the view is whole, and a watch is open, or the collection is
-// polled and the last poll did not fail, or the last contact was at most patience
-// ago. A watch counts as open until it is known to have ended, however long it
-// has been quiet. A readiness check that fails at the first broken connection
-// would take a whole Deployment out of service while its API server restarts.
+// Ready is nil if the view is whole, and one of these holds: a watch is open; the collection is
+// polled and the last poll didn't fail; or the last contact was at most patience ago. A watch
+// counts as open until it's known to have ended, however long it has been quiet. A readiness check
+// that fails at the first broken connection would take a whole Deployment out of service while its
+// API server restarts.
 func (h Health) Ready(now time.Time, patience time.Duration) error {
 	cause := h.LastError
 	if cause == nil {

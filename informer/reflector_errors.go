@@ -8,27 +8,26 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Refusal is why an API server does not let a reflector read at all.
+// Refusal is why an API server doesn't let a reflector read at all.
 type Refusal string
 
 const (
 	// Forbidden: RBAC, or another authorizer, says no (403).
 	Forbidden Refusal = "forbidden"
-	// UnknownKind: the server does not serve the resource (404).
+	// UnknownKind: the server doesn't serve the resource (404).
 	UnknownKind Refusal = "unknown kind"
-	// BadCredentials: the server does not recognise the client (401).
+	// BadCredentials: the server doesn't recognise the client (401).
 	BadCredentials Refusal = "bad credentials"
 )
 
-// RefusedError is an answer that will stay the same until somebody acts: grants
-// a right, installs a CustomResourceDefinition, renews credentials. Its text says
-// what to do.
+// RefusedError is an answer that will stay the same until somebody acts: grants a permission,
+// installs a CustomResourceDefinition, renews credentials. Its text says what to do.
 type RefusedError struct {
 	Reason Refusal
 	Verb   string // list or watch
 	Kind   string
-	// Resource is what was read, and Namespace the one it was read in, empty for
-	// all. For a ListerWatcher that is no ListWatch both are empty.
+	// Resource is what we tried to read, and Namespace where, empty for all. For a ListerWatcher
+	// that isn't a ListWatch both are empty.
 	Resource  schema.GroupVersionResource
 	Namespace string
 	Err       error // the server's answer
@@ -61,7 +60,7 @@ func (e *RefusedError) advice() string {
 }
 
 // Rule is the RBAC rule that a reader of the collection needs, as YAML. A
-// reflector needs both verbs: it falls back to a list where it cannot stream.
+// reflector needs both verbs: it falls back to a list where it can't stream.
 func (e *RefusedError) Rule() string {
 	return fmt.Sprintf(`{apiGroups: [%q], resources: [%q], verbs: ["list", "watch"]}`,
 		e.Resource.Group, e.Resource.Resource)
@@ -98,7 +97,7 @@ func (c readerIdentity) refusedOr(err error, verb string) error {
 		Namespace: c.namespace, Err: err}
 }
 
-// faultOf is what an error means to the machine.
+// faultOf says what an error means to the machine.
 func faultOf(err error) faultKind {
 	switch {
 	case isStalled(err):

@@ -10,12 +10,12 @@ import (
 type State uint8
 
 const (
-	StateIdle      State = iota // Run has not been called
-	StateStreaming              // a WatchList: the initial events are coming
-	StateListing                // a list was asked for, whole or page by page
-	// the lists have no version to watch from: one is asked for at intervals
+	StateIdle      State = iota // Run hasn't been called
+	StateStreaming              // a WatchList: the initial events are arriving
+	StateListing                // a list was requested, whole or page by page
+	// the lists have no version to watch from: one is requested at intervals
 	StatePolling
-	StateConnecting // the sink has a whole view; a watch was asked for
+	StateConnecting // the sink has a whole view; a watch was requested
 	StateWatching   // the watch is open: the view is kept up to date
 	StateWaiting    // a pause after a failure
 	StateStopped    // Run has returned
@@ -27,8 +27,8 @@ func (s State) String() string {
 		"stopped"}[s]
 }
 
-// machine is all that a reflector remembers, and step is all that it decides.
-// It is a value, without goroutine, clock, lock or client.
+// machine is everything that a reflector remembers, and step is everything that it decides. It's a
+// value, without goroutine, clock, lock or client.
 type machine struct {
 	state   State
 	backoff Backoff
@@ -38,14 +38,14 @@ type machine struct {
 	floor  string        // the version of the sink's view; it outlives the cursor
 	viewAt time.Duration // when the view was last made whole
 
-	// How the next view is asked for.
+	// How to request the next view.
 	streams bool          // false once the server has refused WatchList
 	polls   bool          // the last list had no version
 	poll    time.Duration // the interval of such lists
-	newest  bool          // ask for the newest there is instead of "no older than the floor"
+	newest  bool          // request the newest there is instead of "no older than the floor"
 	whole   bool          // list in one piece, because a continue token expired
 
-	// What is under way.
+	// What is in progress.
 	next   command       // what follows the pause
 	open   bool          // the server accepted the stream or watch
 	openAt time.Duration // when it did; for a stream, when its initial events ended
@@ -109,7 +109,7 @@ func (m machine) step(in input) (machine, action) {
 	}
 }
 
-// failed decides what to do after an error, by what was being done.
+// failed decides what to do after an error, depending on what was being done.
 func (m machine) failed(in input) (machine, action) {
 	switch m.state {
 	case StateStreaming:
@@ -121,8 +121,8 @@ func (m machine) failed(in input) (machine, action) {
 	}
 }
 
-// pause waits before next, a little longer each time. doStream stands for
-// whatever snapshot chooses then.
+// pause waits before next, a little longer each time. doStream stands for whatever snapshot chooses
+// then.
 func (m machine) pause(in input, next command, deliver delivery, reason string) (machine, action) {
 	var pause time.Duration
 	m.backoff, pause = m.backoff.Failed(in.asked, in.random)
@@ -157,7 +157,7 @@ type input struct {
 	last    bool            // inEvent: the end of the initial events; inPage: the last page
 	fault   faultKind       // inFailed
 	asked   time.Duration   // inFailed: how long the server asks us to wait (Retry-After)
-	at      time.Duration   // when it happened, on any clock that does not go back
+	at      time.Duration   // when it happened, on any clock that doesn't go back
 	random  float64         // in [0, 1), for what is left to chance
 }
 
@@ -166,7 +166,7 @@ type inputKind uint8
 const (
 	inBegin  inputKind = iota // Run was called
 	inOpened                  // the server accepted the stream or watch
-	inEvent                   // an event that is no ERROR
+	inEvent                   // an event other than ERROR
 	inPage                    // a list, or a page of it
 	inEnded                   // the server ended the watch in good order
 	inFailed                  // a request failed, a watch broke, or an ERROR event came
@@ -174,17 +174,17 @@ const (
 	inStop                    // Run's context ended
 )
 
-// faultKind is all that the machine wants to know about an error.
+// faultKind is everything that the machine wants to know about an error.
 type faultKind uint8
 
 const (
-	faultBroken      faultKind = iota // whatever may be better next time
+	faultBroken      faultKind = iota // anything that may be better next time
 	faultStalled                      // nothing came for too long, and we cut the request
 	faultExpired                      // 410: the server has forgotten that resourceVersion
-	faultTooLarge                     // the server has not heard of that resourceVersion yet
-	faultUnsupported                  // the server does not understand the request
-	faultUnknownKind                  // 404: there is no such resource (any more)
-	faultUnreadable                   // the server cannot read an object in its own storage
+	faultTooLarge                     // the server hasn't heard of that resourceVersion yet
+	faultUnsupported                  // the server doesn't understand the request
+	faultUnknownKind                  // 404: there's no such resource (any more)
+	faultUnreadable                   // the server can't read an object in its own storage
 )
 
 // isTemporary says whether the same request may work the next time. A temporary

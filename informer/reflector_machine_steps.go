@@ -7,20 +7,20 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// This file is the machine's way while nothing fails: ask for a view, collect
-// it, hand it over, and follow the news.
+// This file is the machine's way while nothing fails: request a view, collect it, hand it over, and
+// follow the changes.
 
-// snapshot asks for all there is, at once: as a stream, or else as a list. It
-// asks for nothing older than what the sink has, which any API server can answer
-// from memory; only if that did not work, for the newest there is.
+// snapshot requests all existing objects, at once: as a stream, or else as a list. It requests
+// nothing older than what the sink has, which any API server can answer from memory. Only if that
+// didn't work, it requests the newest state.
 func (m machine) snapshot(deliver delivery, reason string) (machine, action) {
 	m.open, m.paged, m.failedPages = false, false, 0
 	act := action{deliver: deliver, version: m.floor, reason: reason}
 	if m.newest {
 		act.version = ""
 	}
-	// An older API server answers pages from etcd and not from memory, however
-	// old they may be. So pages are for a list that goes to etcd anyway.
+	// An older API server answers pages from etcd and not from memory, however old they may be. So
+	// we use pages only for a list that goes to etcd anyway.
 	act.whole = m.whole || act.version != ""
 	if m.streams && !m.polls && m.failedStreams < tries {
 		m.state, act.do = StateStreaming, doStream
@@ -37,14 +37,14 @@ func (m machine) listState() State {
 	return StateListing
 }
 
-// relist asks for a new view after a pause.
+// relist requests a new view after a pause.
 func (m machine) relist(in input, deliver delivery, reason string) (machine, action) {
 	m.cursor = Cursor{}
 	return m.pause(in, doStream, deliver, reason)
 }
 
-// giveUpList forgets the pages of a list that failed, and asks for a new view
-// after a pause. One piece may have been too much, a stream may work again.
+// giveUpList drops the pages of a list that failed, and requests a new view after a pause. One
+// piece may have been too much, or a stream may work again.
 func (m machine) giveUpList(in input) (machine, action) {
 	m.whole, m.failedStreams = false, 0
 	if m.failedLists++; m.failedLists == tries {
@@ -53,14 +53,14 @@ func (m machine) giveUpList(in input) (machine, action) {
 	return m.relist(in, deliverDiscard, "")
 }
 
-// initialEvent is one of a stream whose view is not whole yet.
+// initialEvent handles an event of a stream whose view isn't whole yet.
 func (m machine) initialEvent(in input) (machine, action) {
 	switch {
 	case in.event != watch.Bookmark:
 		return m, action{deliver: deliverCollect, do: doRead}
 	case !in.last || in.version == "":
-		// An ordinary bookmark: this is an ordinary watch. The server does not
-		// know the request's other options. It did not refuse them either, and
+		// An ordinary bookmark: this is an ordinary watch. The server doesn't
+		// know the request's other options. It didn't refuse them either, and
 		// during an upgrade the next server may know them.
 		m.failedStreams = tries
 		return m.snapshot(deliverDiscard,
@@ -73,8 +73,7 @@ func (m machine) initialEvent(in input) (machine, action) {
 	return m, action{deliver: deliverReplace, do: doRead, version: in.version}
 }
 
-// pageCame is an answer to a list. It is progress, so tries are counted from
-// zero.
+// pageCame handles an answer to a list. It's progress, so tries are counted from zero.
 func (m machine) pageCame(in input) (machine, action) {
 	m.failedPages = 0
 	switch {
@@ -91,8 +90,8 @@ func (m machine) pageCame(in input) (machine, action) {
 	return m.connect(deliverReplace)
 }
 
-// pollLater hands over a list without a version. There is nothing to watch from:
-// wait, and list again. Chance keeps clients apart that began together.
+// pollLater hands over a list without a version. There's nothing to watch from: wait, and list
+// again. The random part keeps clients apart that began together.
 func (m machine) pollLater(in input) (machine, action) {
 	reason := ""
 	if !m.polls {
@@ -112,16 +111,15 @@ func (m machine) viewIsWhole(in input) machine {
 	return m
 }
 
-// goesBack says whether a version is older than what the sink has. Versions that
-// are no numbers are never compared; API servers should not have any.
+// goesBack says whether a version is older than what the sink has. Versions that aren't numbers are
+// never compared; API servers shouldn't have any.
 func (m machine) goesBack(version string) bool {
 	order, err := resourceversion.CompareResourceVersion(version, m.floor)
 	return err == nil && order < 0
 }
 
-// olderView refuses a view that is older than what the sink has. If the newest
-// there is stays older each time, it is the truth: the cluster was restored from
-// a backup, and its history did go back.
+// olderView refuses a view that is older than what the sink has. If the newest view is older each
+// time, it's the truth: the cluster was restored from a backup, and its history did go back.
 func (m machine) olderView(in input) (machine, action) {
 	if m.newest {
 		if m.olderViews++; m.olderViews == tries {
@@ -134,8 +132,8 @@ func (m machine) olderView(in input) (machine, action) {
 			"before")
 }
 
-// newsEvent is one of a watch that continues a whole view. A server that sends
-// one is well.
+// newsEvent handles an event of a watch that continues a whole view. A server that sends one is
+// healthy.
 func (m machine) newsEvent(in input) (machine, action) {
 	m.brokenWatches, m.backoff = 0, m.backoff.Forget()
 	m.heard, m.quiet = true, 0
@@ -158,11 +156,11 @@ func (m machine) newsEvent(in input) (machine, action) {
 	return m, action{deliver: deliverProgress, do: doRead, version: m.floor}
 }
 
-// This file decides what follows a failure. The question is each time: what has
-// been lost? Nothing but time, a part of a view, or the place in the history.
+// This file decides what follows a failure. The question is always: what was lost? Only time, a
+// part of a view, or the place in the history.
 
-// ended: the server ended a stream or a watch in good order. Every watch ends,
-// sooner or later. One that lived is opened again at once.
+// ended: the server ended a stream or a watch normally. Every watch ends, sooner or later. One that
+// lived is opened again at once.
 func (m machine) ended(in input) (machine, action) {
 	if m.state == StateStreaming {
 		return m.streamFailed(in)
@@ -174,12 +172,12 @@ func (m machine) ended(in input) (machine, action) {
 	return m.pause(in, doWatch, deliverNothing, "the server ended the watch soon after it began")
 }
 
-// maxQuiet is for how long watches may get nothing. API servers send a bookmark about every minute.
+// maxQuiet is how long watches may get nothing. API servers send a bookmark about every minute.
 const maxQuiet = 2 * time.Minute
 
 // resume goes on after a watch that lived.
 //
-// If not even a bookmark came, it may have begun at a version of the future: a server that was
+// If not even a bookmark came, it may have begun at a version of the future. A server that was
 // restored from a backup accepts that, and sends nothing until it gets there, which may take days.
 // But it refuses a view that is no older. client-go watches from there again.
 func (m machine) resume(in input) (machine, action) {
@@ -195,10 +193,9 @@ func (m machine) resume(in input) (machine, action) {
 // watchFailed: the view is whole, and a watch was refused or broke.
 func (m machine) watchFailed(in input) (machine, action) {
 	if !in.fault.isTemporary() {
-		// The place in the history is lost. A pause first: when a server restarts,
-		// all of its clients come to this line at the same moment. A server that
-		// has answered is well again, so the pause is short, unless this server
-		// keeps making views that it then knows nothing of.
+		// The place in the history is lost. Pause first: when a server restarts, all of its clients
+		// get here at the same moment. A server that has answered is healthy again, so the pause is
+		// short, unless this server keeps making views that it then knows nothing about.
 		m.backoff, _ = m.backoff.Lived(in.at - m.viewAt)
 		return m.relist(in, deliverNothing, "")
 	}
@@ -210,8 +207,8 @@ func (m machine) watchFailed(in input) (machine, action) {
 		m.brokenWatches = 0
 		return m.resume(in)
 	}
-	// It begins and breaks, again and again: perhaps at an event that cannot be
-	// decoded. A new view leads past it.
+	// It begins and breaks, again and again: maybe at an event that can't be decoded. A new view
+	// gets past it.
 	if m.brokenWatches++; m.brokenWatches == tries {
 		m.brokenWatches = 0
 		return m.relist(in, deliverNothing, "")
@@ -235,9 +232,8 @@ func (m machine) streamFailed(in input) (machine, action) {
 		m.newest = true
 		return m.snapshot(deliverDiscard, "")
 	case in.asked == 0:
-		// A proxy may cut every answer that takes long, or refuse every stream.
-		// But a server that says when to come back means the time and not the
-		// stream.
+		// A proxy may cut every answer that takes long, or refuse every stream. But if a server
+		// says when to come back, the problem is the time and not the stream.
 		m.failedStreams++
 	}
 	return m.relist(in, deliverDiscard, "the stream ended before the view was whole")
@@ -247,13 +243,13 @@ func (m machine) streamFailed(in input) (machine, action) {
 func (m machine) listFailed(in input) (machine, action) {
 	switch {
 	case m.paged && in.fault == faultExpired && !m.whole:
-		// The server offers the rest as it is now. That would be a view of two
-		// moments: an object that was deleted in between is in it, and no watch
-		// from either moment reports its end.
+		// The server offers the rest as it is now. That would be a view of two moments: it would
+		// include an object that was deleted in between, and no watch from either moment reports
+		// its deletion.
 		m.whole = true
 		return m.snapshot(deliverDiscard, "")
 	case m.paged && in.fault.isTemporary():
-		// The pages that are there stay good for minutes.
+		// The pages that we have stay good for minutes.
 		if m.failedPages++; m.failedPages < tries {
 			return m.pause(in, doPage, deliverNothing, "")
 		}
@@ -264,8 +260,8 @@ func (m machine) listFailed(in input) (machine, action) {
 	return m.giveUpList(in)
 }
 
-// cannotBeHad says whether the server has nothing that is "no older than the
-// floor", so that the newest there is must be asked for.
+// cannotBeHad says whether the server has nothing that is "no older than the floor", so that we
+// have to request the newest state.
 func (m machine) cannotBeHad(f faultKind) bool {
 	return (f == faultExpired || f == faultTooLarge) && !m.newest
 }

@@ -11,48 +11,47 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Sink is where a reflector delivers what it learns. Calls come from one
-// goroutine, one after the other, in the order of the history.
+// Sink is where a reflector delivers what it learns. Calls come from one goroutine, one after
+// another, in the order of the history.
 //
-// Guarantees: the first call is Replace. The versions of the calls never go
-// back, with one exception: a server that was restored from a backup has
-// itself gone back, and then a Replace says so. What the reflector hands over
-// belongs to the sink; it keeps neither the slice nor the objects.
+// Guarantees: the first call is Replace. The versions of the calls never go back, with one
+// exception: a server that was restored from a backup has itself gone back, and then a Replace says
+// so. What the reflector hands over belongs to the sink; it keeps neither the slice nor the
+// objects.
 //
-// Caveats: the reflector waits for every call. A slow sink slows the watch down,
-// and a server ends a watch that is not read. A Replace may have the version of
-// the one before and still other objects: after a backup was restored, or after
-// the server's conversion of the kind has changed. The list is the truth.
+// Caveats: the reflector waits for every call. A slow sink slows the watch down, and a server ends
+// a watch that isn't read. A Replace may have the version of the one before and still different
+// objects: after a backup was restored, or after the server's conversion of the kind has changed.
+// The list is the truth.
 //
-// The library's is informerSink.
+// The library's implementation is informerSink.
 type Sink[T Object] interface {
-	// Replace is all there is at one moment. What the sink had and what is not
-	// among the items is gone. The version is empty where the server gives none;
-	// then the collection is polled, and there are no other calls.
+	// Replace has all objects at one moment. Objects that the sink had and that aren't among the
+	// items were deleted. If the server has no versions, the version is empty; then the collection
+	// is polled, and there are no other calls.
 	Replace(items []T, resourceVersion string)
-	// Apply is one change: ADDED, MODIFIED or DELETED.
+	// Apply has one change: ADDED, MODIFIED or DELETED.
 	Apply(event Event[T])
-	// Progress is a bookmark: nothing else happened up to this moment.
+	// Progress is a bookmark: nothing else happened up to this version.
 	Progress(resourceVersion string)
 }
 
-// shell is the thin shell around the machine: it does what an action says and
-// turns what happened into an input. It decides nothing.
+// shell is the thin shell around the machine: it does what an action says and turns the result into
+// an input. It decides nothing.
 type shell[T Object] struct {
 	*Reflector[T]
 	ctx   context.Context // Run's; this value lives no longer than Run
 	began time.Time
 
 	current Watch[T]       // the open watch, or nil
-	stall   *stallDetector // cuts the request that is under way
+	stall   *stallDetector // cuts the running request
 
 	lastEvent Event[T]
 	lastPage  *List[T] // nil once its view is handed over or discarded
 	partial   partialView[T]
 }
 
-// perform carries an action's command out. The error is for people; the machine
-// reads the input.
+// perform carries out an action's command. The error is for people; the machine reads the input.
 func (s *shell[T]) perform(act action) (input, error) {
 	if act.do != doRead {
 		s.close()
@@ -99,8 +98,8 @@ func verbOf(do command) string {
 	return "watch"
 }
 
-// streamOptions ask for a WatchList: all there is as ADDED events, then a
-// bookmark that says so, then what changes.
+// streamOptions request a WatchList: all existing objects as ADDED events, then a bookmark that
+// says so, then the changes.
 func (s *shell[T]) streamOptions(version string) metav1.ListOptions {
 	options := s.watchOptions(version)
 	yes := true
@@ -128,8 +127,8 @@ func (s *shell[T]) listOptions(act action) metav1.ListOptions {
 	return options
 }
 
-// grace is how much longer than it should a watch may live before we end it
-// ourselves: the server, or the network to it, is no longer there.
+// grace is how much longer than it should a watch may live until we end it ourselves: the server,
+// or the network to it, is no longer there.
 const grace = 30 * time.Second
 
 func (s *shell[T]) openWatch(options metav1.ListOptions) error {
@@ -173,7 +172,7 @@ func (s *shell[T]) readEvent(in *input) error {
 	return nil
 }
 
-// requestPage asks for a list or a page of it.
+// requestPage requests a list or a page of it.
 func (s *shell[T]) requestPage(in *input, options metav1.ListOptions) error {
 	s.stall = newStallDetector(s.ctx, s.options.RequestTimeout)
 	page, err := listPage(s.stall.ctx, s.from, options)
@@ -194,7 +193,7 @@ func (s *shell[T]) sleep(d time.Duration) {
 	}
 }
 
-// close ends the request that is under way.
+// close ends the running request.
 func (s *shell[T]) close() {
 	if s.current != nil {
 		_ = s.current.Close()
@@ -238,14 +237,14 @@ func (s *shell[T]) collect() {
 
 func (s *shell[T]) discard() { s.partial, s.lastPage = partialView[T]{}, nil }
 
-// partialView is a view that is not whole yet. It holds the objects and nothing
-// else, unless one of them changes while the rest is still coming.
+// partialView is a view that isn't whole yet. It holds only the objects, unless one of them changes
+// while the rest is still arriving.
 type partialView[T Object] struct {
 	items   []T
-	indexOf map[Key]int // where in items; made when it is needed
+	indexOf map[Key]int // where in items; made when it's needed
 }
 
-// add takes the items of a page.
+// add adds the items of a page.
 func (v *partialView[T]) add(items []T) {
 	if v.items == nil {
 		v.items = items
@@ -254,8 +253,8 @@ func (v *partialView[T]) add(items []T) {
 	v.items = append(v.items, items...)
 }
 
-// apply takes an event of a stream. A server may report changes before the
-// initial events have ended.
+// apply applies an event of a stream. A server may report changes before the initial events have
+// ended.
 func (v *partialView[T]) apply(event Event[T]) {
 	if v.indexOf == nil {
 		if event.Type == watch.Added {
@@ -282,14 +281,14 @@ func (v *partialView[T]) apply(event Event[T]) {
 	}
 }
 
-// lastOfEachKey leaves out the first of two items that have the same key.
+// lastOfEachKey drops the first of two items that have the same key.
 func lastOfEachKey[T Object](items []T) []T {
 	view := partialView[T]{items: items}
 	view.buildIndex()
 	return view.items
 }
 
-// buildIndex leaves out the first of two that a server sent for the same object.
+// buildIndex drops the first of two items that a server sent for the same object.
 func (v *partialView[T]) buildIndex() {
 	v.indexOf = make(map[Key]int, len(v.items))
 	items := v.items[:0]

@@ -120,7 +120,7 @@ func TestARelistIsNoOlderThanWhatTheSinkHas(t *testing.T) {
 }
 
 // The server cannot decode or decrypt an object, and says so in the middle of a
-// watch. To ask for the same place again would lead there again.
+// watch. Asking for the same place again would lead there again.
 func TestAnObjectThatTheServerCannotReadLeadsToANewView(t *testing.T) {
 	status := metav1.Status{Status: metav1.StatusFailure, Code: 500,
 		Reason: metav1.StatusReasonStoreReadError}
@@ -336,6 +336,7 @@ func TestACollectionWithoutVersionsIsPolled(t *testing.T) {
 		s.Inject(withoutVersions)
 		r := runReflector(t, w, ReflectorOptions{PollInterval: 10 * time.Second})
 		r.view.untilIsThere(t, "apple")
+		synctest.Wait() // the health is noted when the sink has taken the list in
 		require.Equal(t, StatePolling, r.Health().State)
 		require.ErrorContains(t, r.Health().LastError, "polled every 10s",
 			"the health must say why there is no watch")

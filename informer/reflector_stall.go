@@ -8,14 +8,13 @@ import (
 	"time"
 )
 
-// stallDetector cuts a request that has stalled. Nothing comes from a connection
-// whose other end has vanished, and nothing from a watch of a quiet collection:
-// only a time limit can tell them apart.
+// stallDetector cuts a request that has stalled. A connection whose other end has vanished sends
+// nothing, and neither does a watch of a quiet collection: only a time limit can tell them apart.
 type stallDetector struct {
 	ctx    context.Context // of the request; its cause is errStalled if that is why it ended
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
-	steps  atomic.Uint64 // how many steps forward there were
+	steps  atomic.Uint64 // how many steps of progress there were
 	ended  atomic.Bool   // no progress is expected any more
 }
 
@@ -25,14 +24,14 @@ var errStalled = errors.New("cut by the reflector")
 func isStalled(err error) bool { return errors.Is(err, errStalled) }
 
 const (
-	// maxLimits is how many times its limit a stream may take that does not stall.
+	// maxLimits is how many times its limit a stream may take if it doesn't stall.
 	maxLimits = 15
 	// checksPerLimit is how often per limit the counter is read. So a stream is cut
 	// at the latest a limit and a quarter after its last event.
 	checksPerLimit = 4
 )
 
-// newStallDetector gives the server time to answer at all.
+// newStallDetector limits the time until the server answers at all.
 func newStallDetector(parent context.Context, limit time.Duration) *stallDetector {
 	d := &stallDetector{}
 	d.ctx, d.cancel = context.WithCancelCause(parent)
@@ -42,10 +41,9 @@ func newStallDetector(parent context.Context, limit time.Duration) *stallDetecto
 	return d
 }
 
-// expectProgress cuts the request when there was no progress for a whole limit,
-// or when it takes too long in all. A timer that is reset by each of 50,000
-// events would cost more than some of the decoding; one that looks at a counter
-// now and then costs nothing.
+// expectProgress cuts the request after a whole limit without progress, or when it takes too long
+// in all. Resetting a timer for each of 50,000 events would cost more than some of the decoding;
+// checking a counter now and then costs nothing.
 func (d *stallDetector) expectProgress(limit time.Duration) {
 	d.timer.Stop()
 	before, stalled, all := uint64(0), 0, 0
@@ -72,7 +70,7 @@ func (d *stallDetector) expectProgress(limit time.Duration) {
 
 func (d *stallDetector) step() { d.steps.Add(1) }
 
-// expectEnd cuts the request if it has not ended by itself within the limit.
+// expectEnd cuts the request if it hasn't ended by itself within the limit.
 func (d *stallDetector) expectEnd(limit time.Duration) {
 	d.ended.Store(true)
 	d.timer.Stop()
@@ -81,7 +79,7 @@ func (d *stallDetector) expectEnd(limit time.Duration) {
 	})
 }
 
-// explain adds that the request was cut, if that is why it failed.
+// explain adds that the request was cut, if that's why it failed.
 func (d *stallDetector) explain(err error) error {
 	if cause := context.Cause(d.ctx); isStalled(cause) && !isStalled(err) {
 		return fmt.Errorf("%w (%w)", cause, err)

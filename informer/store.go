@@ -11,35 +11,34 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// Key names an object within its collection: namespace and name. The namespace
-// of a cluster-scoped object is empty.
+// Key names an object within its collection: namespace and name. The namespace of a cluster-scoped
+// object is empty.
 //
-// client-go's keys are strings, "namespace/name". A caller builds one for every
-// lookup, and a receiver splits it again. A struct costs no allocation, and there is
-// nothing to parse.
+// client-go's keys are strings, "namespace/name". A caller builds one for every lookup, and a
+// receiver splits it again. A struct costs no allocation, and there's nothing to parse.
 type Key = types.NamespacedName
 
-// KeyOf is the object's key. It shares the object's strings.
+// KeyOf returns the object's key. It shares the object's strings.
 func KeyOf[T Object](object T) Key {
 	return Key{Namespace: object.GetNamespace(), Name: object.GetName()}
 }
 
-// Store keeps objects by key and by index. It is the cache from which
-// controllers read, and knows nothing of the network.
+// Store keeps objects by key and by index. It's the cache that controllers read from, and knows
+// nothing of the network.
 //
-// Guarantees: all methods may be called from any goroutine. A write is seen by
-// every read that begins after it returns. An iteration shows one moment: what
-// the store held when it began, whatever is written meanwhile, even by the body
-// of the loop. Reads wait for a single write, never for a Replace or an AddIndex. Get
-// allocates nothing; an iteration allocates one slice of pointers.
+// Guarantees: all methods may be called from any goroutine. A write is seen by every read that
+// begins after it returns. An iteration shows one moment: the contents of the store when it began,
+// whatever is written meanwhile, even by the body of the loop. Reads wait for a single write, never
+// for a Replace or an AddIndex. Get allocates nothing; an iteration allocates one slice of
+// pointers.
 //
-// Caveats: objects are shared, not copied. Nobody may change an object that is
-// or was in a store; copy it first. One that is changed all the same may stay in an
-// index until the next Replace. Iterations come in no particular order. Index functions
-// run while the store is locked, so they must not use it.
+// Caveats: objects are shared, not copied. Don't change an object that is or was in a store; copy
+// it first. An object that is changed all the same may stay in an index until the next Replace.
+// Iterations come in no particular order. Index functions run while the store is locked, so they
+// must not use it.
 //
-// client-go's thread-safe store holds its lock while it rebuilds all indices, so its
-// readers wait for a relist. Here Replace builds new maps beside the old ones.
+// client-go's thread-safe store holds its lock while it rebuilds all indices, so its readers wait
+// for a relist. Here Replace builds new maps beside the old ones.
 type Store[T Object] struct {
 	options StoreOptions
 
@@ -49,7 +48,7 @@ type Store[T Object] struct {
 	stored *contents[T]
 }
 
-// StoreOptions may be left empty.
+// StoreOptions are the options of a Store. You can leave every field empty.
 type StoreOptions struct {
 	// Recorder records every change; nil is off.
 	Recorder *trace.Recorder
@@ -57,7 +56,7 @@ type StoreOptions struct {
 	Kind string
 }
 
-// contents is what a store holds.
+// contents are the contents of a store.
 type contents[T Object] struct {
 	objects map[Key]T
 	indices map[string]*index[T]
@@ -69,7 +68,7 @@ func NewStore[T Object](options StoreOptions) *Store[T] {
 		stored: &contents[T]{objects: map[Key]T{}, indices: map[string]*index[T]{}}}
 }
 
-// Get returns the object of that key.
+// Get returns the object with that key.
 func (s *Store[T]) Get(key Key) (object T, ok bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -94,8 +93,7 @@ func (s *Store[T]) All() iter.Seq[T] {
 	}
 }
 
-// Put adds the object. If there is one with the same key, Put replaces it, and
-// returns the old one.
+// Put adds the object. If there's one with the same key, Put replaces it, and returns the old one.
 func (s *Store[T]) Put(object T) (old T, existed bool) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -116,7 +114,7 @@ func (s *Store[T]) Put(object T) (old T, existed bool) {
 	return old, existed
 }
 
-// Delete removes the object of that key, and returns it.
+// Delete removes the object with that key, and returns it.
 func (s *Store[T]) Delete(key Key) (old T, existed bool) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -126,16 +124,16 @@ func (s *Store[T]) Delete(key Key) (old T, existed bool) {
 	count := len(s.stored.objects)
 	s.mu.Unlock()
 	if existed && s.options.Recorder.On() {
-		s.record("delete", key, "", count) // the deletion's own version is not known here
+		s.record("delete", key, "", count) // the deletion's own version isn't known here
 	}
 	return old, existed
 }
 
-// Replace makes the store hold exactly these objects. Readers see all of the old
-// ones or all of the new ones. If a key comes twice, the last object counts.
+// Replace makes the store hold exactly these objects. Readers see all of the old ones or all of the
+// new ones. If a key occurs twice, the last object counts.
 //
-// The new contents are built beside the old ones, so for a moment there are two.
-// Readers wait only until a pointer is exchanged.
+// The new contents are built beside the old ones, so for a moment both exist. Readers wait only
+// until a pointer is exchanged.
 func (s *Store[T]) Replace(objects []T) {
 	fresh := make(map[Key]T, len(objects))
 	for _, object := range objects {
@@ -144,8 +142,8 @@ func (s *Store[T]) Replace(objects []T) {
 	s.exchange(fresh)
 }
 
-// exchange is Replace with a map, which belongs to the store from now on. It's a new one even if
-// nothing has changed, because a Go map never shrinks.
+// exchange is Replace with a map, which then belongs to the store. It's a new one even if nothing
+// has changed, because a Go map never shrinks.
 func (s *Store[T]) exchange(objects map[Key]T) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -169,7 +167,7 @@ func (s *Store[T]) record(op string, key Key, version string, count int) {
 }
 
 // prepareOld calls the index functions for the object that put or delete will remove. A
-// function may take its time, or panic: readers are not locked out yet, and nothing has
+// function may take its time, or panic: readers aren't locked out yet, and nothing has
 // changed.
 func (c *contents[T]) prepareOld(key Key) {
 	old, existed := c.objects[key]

@@ -7,16 +7,15 @@ import (
 	"slices"
 )
 
-// IndexFunc appends the values under which the object can be found: none, one or
-// several. It must be pure: the same object always has the same values.
+// IndexFunc appends the values under which the object can be found: none, one or several. It must
+// be pure: the same object always has the same values.
 //
-// It appends to the slice that it is given, as strconv.AppendInt does, so that the
-// caller can use one slice for all objects. client-go's returns a new slice, which is
-// an allocation for each object, each index and each change.
+// It appends to the given slice, as strconv.AppendInt does, so that the caller can use one slice
+// for all objects. client-go's returns a new slice, which is an allocation for each object, each
+// index and each change.
 type IndexFunc[T Object] func(values []string, object T) []string
 
-// IndexNamespace finds objects by namespace. Its name in a store is
-// NamespaceIndex.
+// IndexNamespace finds objects by namespace. Its name in a store is NamespaceIndex.
 func IndexNamespace[T Object](values []string, object T) []string {
 	return append(values, object.GetNamespace())
 }
@@ -24,21 +23,18 @@ func IndexNamespace[T Object](values []string, object T) []string {
 // NamespaceIndex is the name of the index that finds objects by namespace.
 const NamespaceIndex = "namespace"
 
-// Index finds the objects of a store by a value. It belongs to its store and is
-// up to date whenever the store is. After RemoveIndices it finds nothing, until an index
-// of that name is added again.
+// Index finds the objects of a store by a value. It belongs to its store and is up to date whenever
+// the store is. After RemoveIndices it finds nothing, until an index with that name is added again.
 //
-// client-go's indices are known by name only, so every lookup may fail with
-// "index does not exist", and every caller must handle that. Here a caller looks the
-// name up once.
+// client-go's indices are known by name only, so every lookup may fail with "index doesn't exist",
+// and every caller must handle that. Here a caller looks up the name once.
 type Index[T Object] struct {
 	store *Store[T]
 	name  string
 }
 
-// AddIndex adds an index function under a name, which must be new. Objects that
-// are in the store already are indexed before AddIndex returns. Meanwhile writers wait,
-// and readers do not.
+// AddIndex adds an index function under a new name. Existing objects are indexed before AddIndex
+// returns. Meanwhile writers wait, and readers don't.
 func (s *Store[T]) AddIndex(name string, values IndexFunc[T]) (*Index[T], error) {
 	if err := s.AddIndices(map[string]IndexFunc[T]{name: values}); err != nil {
 		return nil, err
@@ -70,8 +66,8 @@ func (s *Store[T]) AddIndices(functions map[string]IndexFunc[T]) error {
 	return nil
 }
 
-// RemoveIndices removes indices by name, and ignores names that do not exist. It is for
-// an informer that has several users, one of which leaves.
+// RemoveIndices removes indices by name, and ignores names that don't exist. It's for an informer
+// with several users, when one of them leaves.
 //
 // client-go's indices stay as long as their store.
 func (s *Store[T]) RemoveIndices(names ...string) {
@@ -84,7 +80,7 @@ func (s *Store[T]) RemoveIndices(names ...string) {
 	}
 }
 
-// Index returns the index of that name.
+// Index returns the index with that name.
 func (s *Store[T]) Index(name string) (*Index[T], bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -94,7 +90,7 @@ func (s *Store[T]) Index(name string) (*Index[T], bool) {
 	return &Index[T]{store: s, name: name}, true
 }
 
-// Name is the name under which the index was added.
+// Name is the index's name in its store.
 func (x *Index[T]) Name() string { return x.name }
 
 // Lookup iterates over the objects that have the value when the loop begins.
@@ -118,7 +114,7 @@ func (x *Index[T]) Count(value string) int {
 	return len(x.setLocked(value))
 }
 
-// Values are all values that some object has, sorted.
+// Values returns all values that some object has, sorted.
 func (x *Index[T]) Values() (values []string) {
 	x.store.mu.RLock()
 	if index := x.store.stored.indices[x.name]; index != nil {
@@ -137,8 +133,8 @@ func (x *Index[T]) setLocked(value string) objectSet {
 	return nil
 }
 
-// index is the objects by the values of one index function. As in client-go, the function
-// is called again for an old object, to find out where it is.
+// index has the objects by the values of one index function. As in client-go, the function is
+// called again for an old object, to find out where it is.
 type index[T Object] struct {
 	function IndexFunc[T]
 	sets     map[string]objectSet // by value; never holds an empty one

@@ -9,18 +9,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// StoreReader is a Store for everybody but its owner: they can read it, add
-// indices to it and remove them. Only the owner can change what is in it.
+// StoreReader is a Store for everybody but its owner: they can read it, add indices to it and
+// remove them. Only the owner can change its contents.
 //
-// client-go's informers give their store away as it is. If a program puts its own
-// writes into it, to see them at once, an older event may overwrite them: the store
-// goes back in time, and a handler sees a change that never happened.
+// client-go's informers give out the store itself. If a program puts its own writes into it, to see
+// them at once, an older event may overwrite them: the store goes back in time, and a handler sees
+// a change that never happened.
 type StoreReader[T Object] struct{ store *Store[T] }
 
-// Reader returns the part of the store that may be given away.
+// Reader returns the part of the store that you may give out.
 func (s *Store[T]) Reader() StoreReader[T] { return StoreReader[T]{s} }
 
-// Get returns the object of that key.
+// Get returns the object with that key.
 func (r StoreReader[T]) Get(key Key) (object T, ok bool) { return r.store.Get(key) }
 
 // Len is the number of objects.
@@ -29,7 +29,7 @@ func (r StoreReader[T]) Len() int { return r.store.Len() }
 // All iterates over the objects as they are when the loop begins.
 func (r StoreReader[T]) All() iter.Seq[T] { return r.store.All() }
 
-// Index returns the index of that name.
+// Index returns the index with that name.
 func (r StoreReader[T]) Index(name string) (*Index[T], bool) { return r.store.Index(name) }
 
 // AddIndex adds an index, see Store.AddIndex.
@@ -49,27 +49,26 @@ func (r StoreReader[T]) RemoveIndices(names ...string) {
 	r.store.RemoveIndices(slices.DeleteFunc(slices.Clone(names), isNamespace)...)
 }
 
-// Lister reads objects from a store the way one reads them from the API server: by name,
-// by namespace, by labels.
+// Lister reads objects from a store the way you read them from the API server: by name, by
+// namespace, by labels.
 //
-// Caveats: what it returns belongs to the store: copy before changing.
+// Caveats: the objects belong to the store: copy before changing.
 //
-// client-go has a lister for each kind, generated, which returns slices.
+// client-go has a generated lister for each kind, which returns slices.
 type Lister[T Object] struct {
 	store       *Store[T]
 	byNamespace *Index[T]
 	resource    schema.GroupResource
 }
 
-// Lister returns a lister of what the informer keeps. resource is for the text of
-// its NotFound errors.
+// Lister returns a lister of the informer's objects. resource is for the text of its NotFound
+// errors.
 func (i *Informer[T]) Lister(resource schema.GroupResource) Lister[T] {
 	byNamespace, _ := i.store.Index(NamespaceIndex)
 	return Lister[T]{store: i.store, byNamespace: byNamespace, resource: resource}
 }
 
-// Get returns the object of that name, or an error that apierrors.IsNotFound
-// recognises.
+// Get returns the object with that name, or an error that apierrors.IsNotFound recognises.
 func (l Lister[T]) Get(namespace, name string) (T, error) {
 	object, ok := l.store.Get(Key{Namespace: namespace, Name: name})
 	if !ok {
@@ -95,11 +94,10 @@ type NamespaceLister[T Object] struct {
 	namespace string
 }
 
-// Get returns the object of that name, or a NotFound error.
+// Get returns the object with that name, or a NotFound error.
 func (l NamespaceLister[T]) Get(name string) (T, error) { return l.all.Get(l.namespace, name) }
 
-// List iterates over the objects of the namespace with these labels. It looks at
-// no others.
+// List iterates over the objects of the namespace with these labels. It looks at no others.
 func (l NamespaceLister[T]) List(selector labels.Selector) iter.Seq[T] {
 	return selected(l.all.byNamespace.Lookup(l.namespace), selector)
 }

@@ -19,13 +19,14 @@ import (
 // errStillElected reports that the lease was lost while work was still running.
 var errStillElected = leaderelection.ErrStillWorking
 
-// tolerated is how long work may go on after its lease has expired before the liveness probe asks
-// for a restart. The elector stops the work long before that, unless the process hangs.
+// tolerated is how long work may go on after its lease has expired until the liveness probe fails
+// and the kubelet restarts the container. The elector stops the work long before that, unless the
+// process hangs.
 const tolerated = 20 * time.Second
 
-// makeElection builds the elector's runnable if the options ask for leader election. The elector
-// has its own event writer: the lease may be in another cluster, and the program's scheme need not
-// know leases.
+// makeElection builds the elector's runnable if the options enable leader election. The elector has
+// its own event writer, because the lease may be in another cluster and the program's scheme may
+// not know leases.
 func (m *controllerManager) makeElection(config *rest.Config) error {
 	o := m.options
 	if !o.LeaderElection {
@@ -84,7 +85,7 @@ type electionRunnable struct {
 	config  leaderelection.LeaderElectionConfig
 	elector *leaderelection.LeaderElector // made by prepare
 	groups  *groups
-	// lead starts the leader-only runnables, and returns when they are ready. It is set before
+	// lead starts the leader-only runnables, and returns when they are ready. It's set before
 	// Start is called.
 	lead func(leading context.Context)
 }
@@ -105,7 +106,7 @@ func (e *electionRunnable) Start(ctx context.Context) error {
 	return err
 }
 
-// work runs while this replica leads. It returns when no leader-only runnable is left.
+// work runs while this replica leads. It returns when the last leader-only runnable has ended.
 func (e *electionRunnable) work(leading context.Context) {
 	e.lead(leading)
 	<-leading.Done()

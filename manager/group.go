@@ -16,7 +16,7 @@ import (
 var (
 	// ErrStopped is what Add returns once the manager is stopping or has stopped.
 	ErrStopped = errors.New("the manager is stopping or has stopped, and takes no more runnables")
-	// errEndedUnready is the error for callers that wait for a runnable which has returned.
+	// errEndedUnready is what callers get that wait for a runnable which has returned.
 	errEndedUnready = errors.New("it has ended before it was ready")
 
 	errStartExits = errors.New("its Start ended the goroutine by runtime.Goexit (t.FailNow does so)")
@@ -24,12 +24,12 @@ var (
 		"does so)")
 )
 
-// group runs runnables next to each other, both those added before its start and those added later,
-// until it is stopped.
+// group runs runnables side by side, whether they were added before its start or later, until it's
+// stopped.
 type group struct {
 	name   groupName
 	failed func(error) // called with each error of a runnable, from the runnable's goroutine
-	log    logr.Logger // for runnables that are added while the group runs and do not become ready
+	log    logr.Logger // for runnables that are added while the group runs and don't become ready
 
 	mu      sync.Mutex // guards what follows
 	waiting []*member  // added before the start
@@ -47,10 +47,10 @@ type group struct {
 type member struct {
 	runnable Runnable
 	start    func(context.Context) error // Start, or Warmup
-	// ready waits until the member is ready; nil if it is ready as soon as it is started.
+	// ready waits until the member is ready; nil if it's ready as soon as it is started.
 	ready  func(context.Context) error
 	wait   func(context.Context) error // for ready's answer; set by launch
-	isLate bool                        // added while the group runs, so start does not wait for it
+	isLate bool                        // added while the group runs, so start doesn't wait for it
 }
 
 func newGroup(name groupName, log logr.Logger, failed func(error)) *group {
@@ -83,8 +83,8 @@ func (g *group) take(m *member) bool {
 	return true
 }
 
-// start starts the members, gives them a context with the values of base, and returns when all are
-// ready. ctx bounds only the waiting.
+// start starts the members with a context that has the values of base. It returns when all of them
+// are ready. ctx bounds only the waiting.
 func (g *group) start(ctx, base context.Context) error {
 	first, err := g.open(base)
 	if err != nil {
@@ -165,8 +165,8 @@ func (g *group) launchLocked(ctx context.Context, m *member) {
 	}()
 }
 
-// named says which member an error is of, unless the error does: a controller names itself, because it
-// may run without a manager.
+// named says which member an error comes from, unless the error already does: a controller names
+// itself, because it may run without a manager.
 func named(m *member, err error) error {
 	name := anyvalue.Name(m.runnable, "")
 	if strings.HasPrefix(fmt.Sprint(err), name+": ") { // fmt survives a text that panics
@@ -185,7 +185,7 @@ func (g *group) ended(m *member) {
 	}
 }
 
-// close refuses new members. Those that run go on.
+// close refuses new members. Those that run keep running.
 func (g *group) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

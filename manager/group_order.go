@@ -1,12 +1,12 @@
 package manager
 
-// groupName is one of the groups in which a manager keeps its runnables. The groups start in this
-// order, because each needs those before it.
+// groupName is one of the groups of a manager's runnables. The groups start in this order, because
+// each needs those before it.
 type groupName int
 
 const (
-	// httpServers answer probes and metrics. They come first, so that the kubelet does not mistake
-	// a slow start for a dead process.
+	// httpServers answer probes and metrics. They come first, so that the kubelet doesn't take a
+	// slow start for a dead process.
 	httpServers groupName = iota
 	// webhooks come before the caches: the API server calls a conversion webhook to answer the
 	// list that a cache waits for.
@@ -17,7 +17,7 @@ const (
 	others
 	// warmups prepare the leader-only runnables, so that a new leader loses no time.
 	warmups
-	// election competes for the lease and renews it, if there is a leader election.
+	// election competes for the lease and renews it, if there's a leader election.
 	election
 	// elected runs in the leader only.
 	elected
@@ -64,11 +64,11 @@ func (p phases) toStart(leads bool) (next groupName, found bool) {
 	return 0, false
 }
 
-// toStop returns the group to stop next. Groups stop in reverse order, each when all after it have
-// ended. So a reconciler can read from the cache until it returns, the lease is released when no
-// leader-only runnable is left, and probes are answered until the end.
+// toStop returns the group to stop next. Groups stop in reverse order: each stops when all groups
+// after it have ended. That way a reconciler can read from the cache until it returns, the lease is
+// released once the last leader-only runnable has ended, and probes are answered until the end.
 //
-// warmups do not wait until elected has ended, only until it is stopping: both have the same
+// warmups don't wait until elected has ended, only until it's stopping. Both have the same
 // runnables, and a Start may wait for its own Warmup.
 func (p phases) toStop() (next groupName, found bool) {
 	for group := groupName(groupCount - 1); group >= 0; group-- {

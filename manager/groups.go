@@ -73,10 +73,10 @@ func (g *groups) addTo(group groupName, r Runnable) error {
 	return g.all[group].add(&member{runnable: r, start: r.Start})
 }
 
-// start starts the groups one after the other, each when those before it are ready. Without leads
-// it leaves out the last group; another call starts that one, after this one has returned: a call
-// that finds a group in its start leaves it and those after it to the other call. ctx bounds the
-// waiting; base has the values that the runnables find in their contexts.
+// start starts the groups one after another, each when those before it are ready. Without leads, it
+// leaves out the last group; another call starts that one after this call has returned. A call that
+// finds a group that is already starting leaves it, and those after it, to the other call. ctx
+// bounds the waiting; runnables find base's values in their contexts.
 func (g *groups) start(ctx, base context.Context, leads bool) error {
 	for {
 		name, found := g.nextToStart(leads)
@@ -100,7 +100,7 @@ func (g *groups) nextToStart(leads bool) (groupName, bool) {
 	return name, found
 }
 
-// reached may be called with a phase that is out of date: a group may be stopped while it starts.
+// reached may be called with an outdated phase: a group may be stopped while it starts.
 func (g *groups) reached(name groupName, phase groupPhase) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -125,9 +125,9 @@ func (g *groups) setLocked(name groupName, phase groupPhase) {
 	})
 }
 
-// stop stops the groups in their order, and returns when all have ended. From now on add refuses.
-// If ctx ends first, stop cancels all groups at once and returns an error that names the runnables
-// that were still running. It may be called once.
+// stop stops the groups in order, and returns when all have ended. From now on, add refuses. If ctx
+// ends first, stop cancels all groups at once and returns an error with the names of the runnables
+// that were still running. Call it only once.
 func (g *groups) stop(ctx context.Context, cause error) error {
 	// Received here, sent once by a goroutine per group. The channel has room for all, so no send
 	// blocks.
@@ -163,8 +163,8 @@ func (g *groups) nextToStop() (groupName, bool) {
 	return name, found
 }
 
-// stopElected is for a lost lease: it cancels the leader-only runnables at once, and returns when
-// all of them have ended.
+// stopElected is for a lost lease. It cancels the leader-only runnables at once, and returns when
+// they have all ended.
 func (g *groups) stopElected(cause error) {
 	g.all[elected].close()
 	g.reached(elected, stopping)
@@ -178,8 +178,8 @@ func (g *groups) areEnded() bool {
 	return g.phases.areEnded()
 }
 
-// abandon cancels all groups that are left. It collects the names first: a runnable that returns
-// only when it is abandoned had not ended in time either.
+// abandon cancels the remaining groups. It collects the names first, because a runnable that
+// returns only when it's abandoned didn't end in time either.
 func (g *groups) abandon(cause error) error {
 	var left []string
 	for _, group := range slices.Backward(g.all[:]) {

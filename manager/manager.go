@@ -1,16 +1,3 @@
-// Package manager starts and stops the parts of a program in the right order: servers, caches,
-// controllers, and any other runnable.
-//
-//	New   -> a cluster: client, cache, events
-//	Add   -> each Runnable goes into one of seven groups
-//	Start -> HTTP servers, webhooks, caches, others, warm-up, leader election, leader-elected
-//	stop  -> the reverse order, each group when those after it have ended; then the last events
-//
-// The first runnable that fails stops the manager, and Start returns its error.
-//
-// Neighbours: below it are cluster, leaderelection, healthz, the metrics server and the interface
-// of a webhook server. It treats controllers like any other runnable. Above it is the builder, and
-// the user's main.
 package manager
 
 import (
@@ -26,50 +13,55 @@ import (
 
 	"github.com/loopwright/loopwright/manager/cluster"
 	"github.com/loopwright/loopwright/manager/config"
-	"github.com/loopwright/loopwright/manager/controller"
 	"github.com/loopwright/loopwright/manager/healthz"
 	"github.com/loopwright/loopwright/manager/metrics/server"
 	"github.com/loopwright/loopwright/manager/webhook"
 	"github.com/loopwright/loopwright/manager/webhook/conversion"
 )
 
-// Manager runs a program's controllers, and gives them what they share: a client, a cache, events.
+// Manager runs a program's controllers and gives them what they share: a client, a cache and a way
+// to record events.
 //
-// Guarantees: a group starts when those before it are ready, and ends when those after it have
-// ended; see group_order.go for the order and its reasons. When Start returns, no goroutine of the
-// manager or of a runnable is left, unless the graceful shutdown timeout has passed; the error then
-// names the runnables that are left, or there's none if the timeout is 0. A leader-only runnable
-// never runs in a replica that does not lead, and has ended before the lease is released.
+// Guarantees: a group starts when the groups before it are ready, and ends when the groups after it
+// have ended; group_order.go gives the order and its reasons. When Start returns, no goroutine of
+// the manager or of a runnable is left, unless the graceful shutdown timeout has passed. In that
+// case the error names the runnables that are left; with a timeout of 0 there's no error. A
+// leader-only runnable never runs in a replica that isn't the leader, and has ended before the
+// lease is released.
 //
 // Caveats: a manager runs once.
 type Manager interface {
 	// Cluster is the cluster that the controllers work with.
 	cluster.Cluster
 
-	// Add adds a runnable, which starts with its group, or at once if the group runs. A manager
-	// that stops or has stopped returns an error.
+	// Add adds a runnable. It starts with its group, or at once if the group is already running.
+	// Once the manager is stopping, Add returns an error.
 	//
-	// A Server that does not wait for leadership is an HTTP server; a webhook.Server is a webhook;
-	// a runnable that has a cache, such as a Cluster, is a cache; a LeaderElectionRunnable that
-	// does not need leadership is one of the others; all other runnables run in the leader only.
+	// The runnable's type decides on its group:
+	//
+	//   - HTTP servers: a Server, unless OnlyServeWhenLeader is set
+	//   - webhooks: a webhook.Server
+	//   - caches: a runnable that has a cache, such as a Cluster
+	//   - others: a LeaderElectionRunnable that doesn't need leadership
+	//   - leader-elected: all other runnables
 	Add(Runnable) error
 
-	// Elected is closed when the leader-only runnables have started: this replica leads, or there
-	// is no leader election.
+	// Elected is closed when the leader-only runnables have started, because this replica leads or
+	// because there's no leader election.
 	Elected() <-chan struct{}
 
-	// AddMetricsServerExtraHandler serves a path next to the metrics. Call it before Start.
+	// AddMetricsServerExtraHandler serves another path on the metrics server. Call it before Start.
 	AddMetricsServerExtraHandler(path string, handler http.Handler) error
-	// AddHealthzCheck adds a check to the liveness probe: if it fails, the kubelet restarts the
+	// AddHealthzCheck adds a check to the liveness probe. If it fails, the kubelet restarts the
 	// container. Call it before Start.
 	AddHealthzCheck(name string, check healthz.Checker) error
-	// AddReadyzCheck adds a check to the readiness probe: while it fails, Services send no requests
-	// to the Pod. Without any check, the path answers 404. See CacheSyncCheck. Call it before
+	// AddReadyzCheck adds a check to the readiness probe. While it fails, Services send no requests
+	// to the Pod. If there are no checks, the path answers 404. See CacheSyncCheck. Call it before
 	// Start.
 	AddReadyzCheck(name string, check healthz.Checker) error
 
-	// Start runs everything until the context ends or a runnable fails; it returns that error then.
-	// If the lease was lost, end the process at once.
+	// Start runs everything until the context ends or a runnable fails, and returns that runnable's
+	// error. If the lease was lost, exit the process at once.
 	Start(ctx context.Context) error
 
 	// GetWebhookServer returns the server from the options. The first call adds it to the manager.
@@ -77,8 +69,6 @@ type Manager interface {
 	GetLogger() logr.Logger
 	// GetControllerOptions returns the settings for all controllers.
 	GetControllerOptions() config.Controller
-	// OverrideControllerOptions calls the options' function of this name, if there is one.
-	OverrideControllerOptions(name string, options *controller.Options)
 	// GetConverterRegistry returns the converters that the conversion webhook uses.
 	GetConverterRegistry() conversion.Registry
 }
@@ -88,7 +78,7 @@ type controllerManager struct {
 	options    Options // with its defaults filled in
 	groups     *groups
 	election   *electionRunnable // nil without leader election
-	metrics    server.Server     // nil if it is switched off
+	metrics    server.Server     // nil if it's switched off
 	converters conversion.Registry
 	elected    chan struct{} // closed once, by startElected
 
@@ -194,13 +184,6 @@ func (m *controllerManager) GetLogger() logr.Logger { return m.options.Logger }
 
 // GetControllerOptions implements Manager.
 func (m *controllerManager) GetControllerOptions() config.Controller { return m.options.Controller }
-
-// OverrideControllerOptions implements Manager.
-func (m *controllerManager) OverrideControllerOptions(name string, options *controller.Options) {
-	if m.options.OverrideControllerOptions != nil {
-		m.options.OverrideControllerOptions(name, options)
-	}
-}
 
 // GetConverterRegistry implements Manager.
 func (m *controllerManager) GetConverterRegistry() conversion.Registry { return m.converters }

@@ -47,7 +47,7 @@ func TestAControllerReconcilesAfterItWasAddedBeforeOrDuringTheRun(t *testing.T) 
 							return reconcile.Result{}, err
 						})})
 					require.NoError(t, err)
-					require.NoError(t, c.Watch(source.Kind(m.GetCache(), &corev1.ConfigMap{},
+					require.NoError(t, c.Watch(source.Kind[client.Object](m.GetCache(), &corev1.ConfigMap{},
 						&handler.EnqueueRequestForObject{})))
 				}
 				if !late {
@@ -186,7 +186,7 @@ func TestAReconcileThatIsUnderWayCanReadFromTheCacheAndWriteWhileTheManagerStops
 				return reconcile.Result{}, nil
 			})})
 		require.NoError(t, err)
-		require.NoError(t, c.Watch(source.Kind(m.GetCache(), &corev1.ConfigMap{},
+		require.NoError(t, c.Watch(source.Kind[client.Object](m.GetCache(), &corev1.ConfigMap{},
 			&handler.EnqueueRequestForObject{})))
 		outcome = errors.New("it was not called")
 		r := w.start(m)
@@ -214,7 +214,7 @@ func TestAManagerUnderLoadFinishesWhatIsUnderWayAndStopsWithinItsGracePeriod(t *
 					return reconcile.Result{Requeue: true}, nil
 				})})
 		require.NoError(t, err)
-		require.NoError(t, c.Watch(source.Kind(m.GetCache(), &corev1.ConfigMap{},
+		require.NoError(t, c.Watch(source.Kind[client.Object](m.GetCache(), &corev1.ConfigMap{},
 			&handler.EnqueueRequestForObject{})))
 		for number := range 200 {
 			w.configMap(fmt.Sprint("load-", number))

@@ -67,22 +67,13 @@ func TestAManagerHandsOutWhatItWasGiven(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		m := w.manager(Options{
 			Controller: config.Controller{MaxConcurrentReconciles: 7},
-			OverrideControllerOptions: func(name string, options *controller.Options) {
-				options.Kind = "kind of " + name
-			},
 		})
 		m.GetLogger().Info("here")
 		require.Contains(t, w.logged.told(), `"level"=0 "msg"="here"`)
 		require.Equal(t, 7, m.GetControllerOptions().MaxConcurrentReconciles)
-		var options controller.Options
-		m.OverrideControllerOptions("shop", &options)
-		require.Equal(t, "kind of shop", options.Kind)
 		require.NotNil(t, m.GetConverterRegistry())
 		require.Same(t, m.GetConverterRegistry(), m.GetConverterRegistry(),
 			"a converter that was registered must be found")
-
-		w.manager(Options{}).OverrideControllerOptions("shop", &options)
-		require.Equal(t, "kind of shop", options.Kind, "without the option, nothing is changed")
 	})
 }
 
@@ -393,7 +384,7 @@ func TestAllThatGoesWrongIsInTheLogOfTheProgram(t *testing.T) {
 		c, err := controller.New("broken", m,
 			controller.Options{Reconciler: broken, SkipNameValidation: new(true)})
 		require.NoError(t, err)
-		require.NoError(t, c.Watch(source.Kind(m.GetCache(), client.Object(&corev1.ConfigMap{}),
+		require.NoError(t, c.Watch(source.Kind[client.Object](m.GetCache(), &corev1.ConfigMap{},
 			&handler.EnqueueRequestForObject{})))
 		w.configMap("one")
 		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "secrets"},

@@ -17,7 +17,6 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/cluster"
 	"github.com/loopwright/loopwright/manager/config"
-	"github.com/loopwright/loopwright/manager/controller"
 	"github.com/loopwright/loopwright/manager/leaderelection/resourcelock"
 	"github.com/loopwright/loopwright/manager/log"
 	"github.com/loopwright/loopwright/manager/metrics/server"
@@ -25,95 +24,94 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// Options of a manager. All fields may be left empty; the defaults are those of controller-runtime.
+// Options of a manager. You can leave every field empty: the defaults are controller-runtime's.
 type Options struct {
-	// Strict chooses the safer behaviour wherever another field does not say otherwise. Without it,
-	// a program behaves as it does with controller-runtime, which has no such field.
+	// Strict chooses the safer behaviour wherever another field doesn't say otherwise. Without it,
+	// a program behaves as it does with controller-runtime, which has no such field. With it:
 	//
-	//   - The metrics server listens on localhost only, not on every interface.
+	//   - The metrics server listens on localhost only. Otherwise it listens on every interface.
 	//   - If the lease is missing, the replica that creates it waits for LeaseDuration before it
-	//     works: the lease may have been deleted while its holder still works. So the first start
-	//     takes 18 to 20 s.
-	//   - Start fails if a cache has not listed within Controller.CacheSyncTimeout, and the error
+	//     starts work, because somebody may have deleted the lease while its holder still works.
+	//     So the first start takes 18 to 20 s.
+	//   - Start fails if a cache hasn't listed within Controller.CacheSyncTimeout, and the error
 	//     names the missing RBAC rule. Otherwise this timeout holds only for the kinds that
-	//     controllers watch; for kinds that were requested before the start in another way, by
+	//     controllers watch. For a kind that was requested before the start in another way, with
 	//     IndexField for instance, Start waits forever.
-	//   - Reconciles in flight have 10 s to end when a controller stops: see
+	//   - Reconciles in flight get 10 s to finish when a controller stops: see
 	//     controller.Options.GracePeriod. Otherwise their contexts end at once.
-	//   - Namespaces take turns among requests of one priority: see controller.Options.Group.
+	//   - Namespaces take turns among requests of the same priority: see controller.Options.Group.
 	//     Otherwise such requests are first in, first out.
 	Strict bool
 
-	// Scheme knows the Go types; the default is client-go's, which has the types of Kubernetes
+	// Scheme knows the Go types. The default is client-go's, which has the types of Kubernetes
 	// itself.
 	Scheme *runtime.Scheme
-	// MapperProvider makes the mapper from kinds to resources; the default asks the API server.
+	// MapperProvider makes the mapper from kinds to resources. The default asks the API server.
 	MapperProvider func(c *rest.Config, httpClient *http.Client) (meta.RESTMapper, error)
-	// Cache has the options of the cache; NewCache makes it, and by default is cache.New.
+	// Cache has the options of the cache. NewCache makes it; the default is cache.New.
 	Cache    cache.Options
 	NewCache cache.NewCacheFunc
-	// Client has the options of the client; NewClient makes it, and by default is client.New.
+	// Client has the options of the client. NewClient makes it; the default is client.New.
 	Client    client.Options
 	NewClient client.NewClientFunc
-	// Logger is the logger that runnables find in their contexts; the default is log.Log.
+	// Logger is the logger that runnables find in their contexts. The default is log.Log.
 	Logger logr.Logger
 
 	// LeaderElection runs the leader-only runnables in one replica at a time.
 	LeaderElection bool
-	// LeaderElectionResourceLock is the kind of the lock: "leases", which is also the default.
+	// LeaderElectionResourceLock is the kind of the lock. It's "leases", which is also the default.
 	LeaderElectionResourceLock string
-	// LeaderElectionNamespace is the namespace of the lease; the default is the Pod's own.
+	// LeaderElectionNamespace is the namespace of the lease. The default is the Pod's own.
 	LeaderElectionNamespace string
-	// LeaderElectionID is the name of the lease. It is required, and is the same in all replicas.
+	// LeaderElectionID is the name of the lease. It's required, and must be the same in all
+	// replicas.
 	LeaderElectionID string
-	// LeaderElectionConfig is for a lease in another cluster, or for client limits of its own.
+	// LeaderElectionConfig is for a lease in another cluster, or with its own client limits.
 	LeaderElectionConfig *rest.Config
-	// LeaderElectionReleaseOnCancel releases the lease when the manager stops, so that another
-	// replica need not wait until it has expired. The release happens when all leader-only
-	// runnables have ended, and not at all if one of them has not ended in time.
+	// LeaderElectionReleaseOnCancel releases the lease when the manager stops, so another replica
+	// doesn't have to wait until it expires. The lease is released when all leader-only runnables
+	// have ended. If one of them doesn't end in time, it isn't released at all.
 	LeaderElectionReleaseOnCancel bool
-	// LeaderElectionLabels are set on the lease by the replica that holds it.
+	// LeaderElectionLabels are the labels that the holder sets on the lease.
 	LeaderElectionLabels map[string]string
 	// LeaderElectionResourceLockInterface is a lock of another kind. The manager then ignores the
 	// fields above, except LeaderElection and LeaderElectionReleaseOnCancel.
 	LeaderElectionResourceLockInterface resourcelock.Interface
-	// LeaseDuration is how long other replicas wait for a leader that does not renew; nil is 15 s.
+	// LeaseDuration is how long other replicas wait for a leader that doesn't renew; nil means 15
+	// s.
 	LeaseDuration *time.Duration
-	// RenewDeadline is how long a leader tries to renew before it gives up; nil is 10 s.
+	// RenewDeadline is how long a leader tries to renew before it gives up; nil means 10 s.
 	RenewDeadline *time.Duration
-	// RetryPeriod is the pause between two attempts; nil is 2 s.
+	// RetryPeriod is the pause between two attempts; nil means 2 s.
 	RetryPeriod *time.Duration
 
-	// Metrics has the options of the metrics server. By default it listens on
-	// server.DefaultBindAddress; the address "0" switches it off.
+	// Metrics has the options of the metrics server. It listens on server.DefaultBindAddress by
+	// default; the address "0" switches it off.
 	Metrics server.Options
 	// HealthProbeBindAddress is the address of the probes; "" and "0" switch them off.
 	HealthProbeBindAddress string
-	// ReadinessEndpointName and LivenessEndpointName are the paths; by default /readyz and
-	// /healthz.
+	// ReadinessEndpointName and LivenessEndpointName are the paths of the probes. The defaults are
+	// /readyz and /healthz.
 	ReadinessEndpointName string
 	LivenessEndpointName  string
 	// PprofBindAddress is the address of the profiles and of X-ray, at /debug/xray/; "" and "0"
-	// switch them off. Every client that reaches it can see what the process does: bind it to
-	// localhost.
+	// switch them off. Bind it to localhost, because any client that can connect sees what the
+	// process does.
 	PprofBindAddress string
 
 	// WebhookServer serves the webhooks. The manager runs it if GetWebhookServer is called.
 	WebhookServer webhook.Server
-	// BaseContext has the values that runnables find in their contexts; nil is context.Background.
+	// BaseContext returns a context with the values that runnables find in theirs; nil means
+	// context.Background.
 	BaseContext BaseContextFunc
-	// GracefulShutdownTimeout is how long runnables may take to end; nil is 30 s. With 0 Start does
-	// not wait for them; with a negative value it waits as long as they take.
+	// GracefulShutdownTimeout is how long runnables may take to end; nil means 30 s. With 0, Start
+	// doesn't wait for them. With a negative value, it waits as long as it takes.
 	GracefulShutdownTimeout *time.Duration
-	// Controller has settings for all controllers.
+	// Controller has the settings that all controllers share.
 	Controller config.Controller
-	// OverrideControllerOptions may change the options of each controller that is made for this
-	// manager, after all other settings. A configfile.Config uses it. controller-runtime has no
-	// such field.
-	OverrideControllerOptions func(name string, options *controller.Options)
 
-	// Recorder is the flight recorder of the caches, controllers and the client; nil is off. X-ray
-	// shows its records in a browser. controller-runtime has no such field.
+	// Recorder is the flight recorder of the caches, the controllers and the client; nil is off.
+	// X-ray shows its records in a browser. controller-runtime has no such field.
 	Recorder *trace.Recorder
 }
 
@@ -181,7 +179,7 @@ func (o *Options) beStrict() {
 	}
 }
 
-// syncTimeout is how long caches may take to list at the start; 0 waits forever.
+// syncTimeout is how long caches may take to list at the start; 0 is without limit.
 func (o *Options) syncTimeout() time.Duration {
 	if !o.Strict {
 		return 0

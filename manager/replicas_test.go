@@ -86,7 +86,7 @@ func (r *replica) process(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.Watch(source.Kind(m.GetCache(), &corev1.ConfigMap{},
+	if err := c.Watch(source.Kind[client.Object](m.GetCache(), &corev1.ConfigMap{},
 		&handler.EnqueueRequestForObject{})); err != nil {
 		return err
 	}

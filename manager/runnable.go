@@ -10,10 +10,10 @@ import (
 )
 
 // Runnable is a part of the program that a manager starts and stops. Start runs until the context
-// ends, or until it has nothing left to do. If it returns an error, the manager stops and returns
-// that error.
+// ends, or until its work is done. If it returns an error, the manager stops and returns that
+// error.
 //
-// It is an alias of an unnamed interface, so that another package can declare an interface with a
+// It's an alias of an unnamed interface, so that another package can declare an interface with a
 // method Add(Runnable) without importing this one; see controller.New.
 type Runnable = interface {
 	Start(ctx context.Context) error
@@ -25,18 +25,18 @@ type RunnableFunc func(ctx context.Context) error
 // Start implements Runnable.
 func (f RunnableFunc) Start(ctx context.Context) error { return f(ctx) }
 
-// LeaderElectionRunnable is a Runnable that says whether it may run only in the leader. A Runnable
-// without this method runs only in the leader.
+// LeaderElectionRunnable is a Runnable that says whether it runs only in the leader. A Runnable
+// without this method does.
 type LeaderElectionRunnable interface {
 	NeedLeaderElection() bool
 }
 
-// ReadyRunnable is a Runnable that others depend on: the manager does not start the next group
-// before WaitUntilReady has returned nil. An error stops the manager. If the runnable is added
-// while its group runs, nothing waits for it, and an error is logged. The context ends when Start
-// has returned.
+// ReadyRunnable is a Runnable that others depend on: the manager starts the next group only after
+// WaitUntilReady has returned nil. If it returns an error, the manager stops. If the runnable is
+// added while its group runs, nobody waits for it, and an error is only logged. The context ends
+// when Start has returned.
 //
-// controller-runtime waits for caches only, and other runnables cannot ask for it.
+// controller-runtime has no such interface: it waits for caches only.
 type ReadyRunnable interface {
 	WaitUntilReady(ctx context.Context) error
 }
@@ -46,16 +46,16 @@ type warmupRunnable interface {
 	Warmup(ctx context.Context) error
 }
 
-// BaseContextFunc returns a context whose values all runnables find in theirs.
+// BaseContextFunc returns a context with the values that all runnables find in theirs.
 type BaseContextFunc func() context.Context
 
-// place is a group and what to start there for a runnable.
+// place is a group, and what to start there for a runnable.
 type place struct {
 	group  groupName
 	member *member
 }
 
-// hasCache is implemented by a cluster, and so by a manager, which can be added to another manager.
+// hasCache is implemented by a cluster, and so by a manager, which you can add to another manager.
 type hasCache interface {
 	GetCache() cache.Cache
 }

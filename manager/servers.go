@@ -16,18 +16,18 @@ import (
 	"github.com/loopwright/loopwright/xray"
 )
 
-// staleAfter is how long the informers may go without an answer from the API server before a
-// replica is no longer ready. A restart of the API server takes less.
+// staleAfter is how long the informers may go without an answer from the API server until a replica
+// is no longer ready. A restart of the API server takes less.
 const staleAfter = time.Minute
 
-// CacheSyncCheck returns a readiness check that fails until the informers of a cache have listed,
-// and again when they have had no answer from the API server for a minute. The path of the check
-// says which kind is missing, and why: which RBAC rule, for instance.
+// CacheSyncCheck returns a readiness check that fails until the informers of a cache have listed.
+// It fails again when they've had no answer from the API server for a minute. Get the path of the
+// check to see which kind is missing and why: which RBAC rule, for instance.
 //
 //	err := mgr.AddReadyzCheck("caches", manager.CacheSyncCheck(mgr.GetCache()))
 //
 // Caveats: leave it out if the program serves a conversion webhook for a kind that it caches. The
-// informer cannot list until the webhook answers, and the webhook's Service has no endpoints until
+// informer can't list until the webhook answers, and the webhook's Service has no endpoints until
 // the Pod is ready. With the check, each waits for the other, and Start blocks forever.
 //
 // controller-runtime has no such check.
@@ -42,19 +42,12 @@ func CacheSyncCheck(c cache.Cache) healthz.Checker {
 	}
 }
 
-// addServers opens the ports that the options name, and adds their servers. Start calls it, not
-// New, so that a manager that is never started has no port open; in controller-runtime, New opens
-// them. A context that has ended already is no reason to fail here: Start notices it a moment
-// later.
+// addServers opens the ports in the options and adds their servers. It's called by Start, not by
+// New, so a manager that is never started has no port open; in controller-runtime, New opens them.
+// A context that has already ended is no reason to fail here: Start notices it a moment later.
 func (m *controllerManager) addServers(ctx context.Context) error {
 	if m.metrics != nil {
 		if err := m.groups.addTo(httpServers, m.metrics); err != nil {
-			return err
-		}
-	}
-	live := xray.New(m.options.Recorder)
-	if address := m.options.PprofBindAddress; address != "" && address != "0" {
-		if err := m.groups.add(live); err != nil {
 			return err
 		}
 	}
@@ -64,7 +57,7 @@ func (m *controllerManager) addServers(ctx context.Context) error {
 		server        *http.Server
 	}{
 		{"health probe", m.options.HealthProbeBindAddress, newHTTPServer(m.probes())},
-		{"pprof", m.options.PprofBindAddress, newProfileServer(live)},
+		{"pprof", m.options.PprofBindAddress, newProfileServer(xray.New(m.options.Recorder))},
 	} {
 		if server.address == "" || server.address == "0" {
 			continue
@@ -89,15 +82,15 @@ func (m *controllerManager) addServers(ctx context.Context) error {
 	return nil
 }
 
-// newHTTPServer sets timeouts, because every client in the cluster may connect.
+// newHTTPServer sets timeouts, because any client in the cluster may connect.
 func newHTTPServer(handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler: handler, IdleTimeout: 90 * time.Second, ReadHeaderTimeout: 32 * time.Second,
 	}
 }
 
-// profileWriteLimit is how long the client of a profile may take, after the seconds that the profile
-// itself takes, which package pprof adds. X-ray counts from each of its writes instead.
+// profileWriteLimit is how long the client of a profile may take, on top of the seconds that the
+// profile itself takes, which package pprof adds. X-ray counts from each of its writes instead.
 const profileWriteLimit = time.Minute
 
 func newProfileServer(live *xray.XRay) *http.Server {
@@ -106,8 +99,8 @@ func newProfileServer(live *xray.XRay) *http.Server {
 	return server
 }
 
-// probes serves the checks. Each check also has its own path, which gives the reason of a failure.
-// A probe without any check answers 404, as in controller-runtime.
+// probes serves the checks. Each check also has its own path, which says why it fails. A probe
+// without any checks answers 404, as in controller-runtime.
 func (m *controllerManager) probes() http.Handler {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -125,7 +118,7 @@ func (m *controllerManager) probes() http.Handler {
 	return mux
 }
 
-// profiles serves pprof and what the flight recorder has.
+// profiles serves pprof, and X-ray with the flight recorder's records.
 func profiles(live *xray.XRay) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(xray.Path, live)
@@ -137,20 +130,20 @@ func profiles(live *xray.XRay) http.Handler {
 	return mux
 }
 
-// Server is an HTTP server that is a Runnable. A manager makes its own for probes and profiles, and
-// a program may add more.
+// Server is an HTTP server that is a Runnable. A manager makes one for probes and one for profiles,
+// and a program can add more.
 type Server struct {
 	// Name is the server's name in messages.
 	Name string
 	// Server is required.
 	Server *http.Server
-	// Listener is a port that is already open; nil opens Server.Addr.
+	// Listener is a port that is already open; nil means that Start opens Server.Addr.
 	Listener net.Listener
-	// OnlyServeWhenLeader starts the server only in the leader. Otherwise the server starts before
-	// all other runnables.
+	// OnlyServeWhenLeader starts the server only in the leader. Otherwise it starts before all
+	// other runnables.
 	OnlyServeWhenLeader bool
-	// ShutdownTimeout bounds how long requests in flight may take when the server stops; then their
-	// connections are closed. Nil waits until they have ended.
+	// ShutdownTimeout is how long requests in flight may take when the server stops; then their
+	// connections are closed. Nil means no limit.
 	ShutdownTimeout *time.Duration
 }
 

@@ -59,7 +59,7 @@ func (m *controllerManager) begin() error {
 }
 
 // startGroups returns when all groups have started, except for the leader-only group. It returns an
-// error only if a runnable failed to become ready for another reason than the end of running.
+// error only if a runnable couldn't become ready while running was still alive.
 func (m *controllerManager) startGroups(running context.Context, report func(error)) error {
 	base := m.options.BaseContext()
 	if _, err := logr.FromContext(base); err != nil {
@@ -110,7 +110,7 @@ func (m *controllerManager) startElected(waiting, base context.Context) error {
 	return err
 }
 
-// stopGroups stops the groups and then the event writer, and waits for them up to the graceful
+// stopGroups stops the groups, then the event writer, and waits for them up to the graceful
 // shutdown timeout. grace ends early if the lease was lost.
 func (m *controllerManager) stopGroups(
 	grace context.Context, cause error, events *eventWriter,
@@ -141,14 +141,13 @@ func (m *controllerManager) stopGroups(
 	return err
 }
 
-// firstFailure keeps the first error that a runnable returns, and ends the manager's context with
-// it.
+// firstFailure keeps the first error of a runnable, and ends the manager's context with it.
 type firstFailure struct {
 	log     logr.Logger
 	stop    context.CancelCauseFunc
 	running <-chan struct{} // closed when the context has ended
-	// hurry ends the grace period, because another replica may lead while work goes on here. This
-	// may happen after the first failure, and after the context has ended.
+	// hurry ends the grace period, because another replica may lead while this one is still
+	// working. This can happen after the first failure, and after the context has ended.
 	hurry context.CancelCauseFunc
 
 	once sync.Once
@@ -163,7 +162,7 @@ func (f *firstFailure) report(err error) {
 	taken := false
 	f.once.Do(func() {
 		select {
-		case <-f.running: // the context has ended: the error is not the reason
+		case <-f.running: // the context has ended: the error isn't the reason
 		default:
 			f.err, taken = err, true
 			f.stop(err)
@@ -208,8 +207,7 @@ type eventWriter struct {
 	ended chan struct{} // closed by the goroutine
 }
 
-// writeEvents starts the event writer. An error of the writer stops the manager, like that of a
-// runnable.
+// writeEvents starts the event writer. If the writer fails, the manager stops, as with a runnable.
 func (m *controllerManager) writeEvents(ctx context.Context, report func(error)) *eventWriter {
 	writing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	w := &eventWriter{stop: stop, ended: make(chan struct{})}

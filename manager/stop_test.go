@@ -93,7 +93,7 @@ func TestALeaseThatIsLostDuringTheStopAfterItsWorkHasEndedChangesNothing(t *test
 		require.NoError(t, m.groups.addTo(others,
 			&part{name: "other", story: &story, slowToEnd: 15 * time.Second}))
 		require.NoError(t, m.Add(&part{name: "controller", story: &story,
-			slowToEnd: 11 * time.Second}))
+			slowToEnd: 13 * time.Second}))
 		r := w.start(m)
 		lead(t, r)
 		synctest.Wait()

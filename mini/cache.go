@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// The names of the indices that a Cache has.
+// The names of a Cache's indices.
 const (
 	ByNamespace = "namespace"
 	ByOwner     = "owner" // by the UID of each owner
@@ -43,7 +43,7 @@ type Cache struct {
 
 	mu        sync.Mutex // guards all below
 	informers map[schema.GroupVersionKind]*SharedInformer
-	start     func(*SharedInformer) // nil if Run does not run
+	start     func(*SharedInformer) // nil unless Run is running
 }
 
 // NewCache returns a cache without informers.
@@ -73,7 +73,7 @@ func (c *Cache) Informer(like Object) (*SharedInformer, error) {
 	return informer, nil
 }
 
-// Run runs all informers until ctx ends, including those that are made in the meantime.
+// Run runs all informers until ctx ends, including any that you add in the meantime.
 func (c *Cache) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	c.mu.Lock()
@@ -92,7 +92,7 @@ func (c *Cache) Run(ctx context.Context) error {
 	return nil
 }
 
-// WaitForSync blocks until each informer that exists has its first list.
+// WaitForSync blocks until every informer that exists now has its first list.
 func (c *Cache) WaitForSync(ctx context.Context) error {
 	c.mu.Lock()
 	var all []*SharedInformer
@@ -110,14 +110,15 @@ func (c *Cache) WaitForSync(ctx context.Context) error {
 
 // CachedClient reads from a Cache and writes to the API server.
 //
-// Guarantees: a read shows all that this client has written before. If the watch is late,
-// the read waits for it, but only for writes of the same kind, and not for those of other
-// clients. A read blocks until the kind has its first list.
+// Guarantees: a read shows everything that this client has written before. If the watch
+// is late, the read waits until the cache shows the client's own writes of that kind, but
+// not for other kinds or other clients. A read blocks until the kind has its first list.
 //
-// Caveats: what other clients have written may be missing for a moment. If an update
-// meets such a write, the API server refuses it with a conflict: reconcile again. A write
-// that was carried out, but whose answer got lost, counts as failed. After the API server
-// was restored from a backup, reads may lack writes until the kind is listed again.
+// Caveats: other clients' writes may show up late. If you update an object that such a
+// write has changed, the API server refuses with a conflict: reconcile again. If the API
+// server carried out a write but its answer got lost, the write counts as failed. After
+// the API server was restored from a backup, reads may lack writes until the kind is
+// listed again.
 type CachedClient struct {
 	*Client
 	Cache *Cache
@@ -126,11 +127,18 @@ type CachedClient struct {
 	writes map[schema.GroupVersionKind]*ownWrites
 }
 
-// ownWrites is what reads of one kind have to show.
+// ownWrites is what reads of one kind must show.
 type ownWrites struct {
 	newest  uint64                // the highest resourceVersion that a write has returned
-	gone    map[types.UID]Request // deleted: the answer to that may have no version
-	rewinds int                   // of the informer; newest is void when it has more
+	gone    map[types.UID]Request // deleted: the answer to a deletion may have no version
+	rewinds int                   // of the informer; if it has had more, newest is void
+}
+
+// follow forgets newest if the informer has left its history, as after a restored backup.
+func (w *ownWrites) follow(informer *SharedInformer) {
+	if rewinds := informer.Rewinds(); rewinds > w.rewinds {
+		w.newest, w.rewinds = 0, rewinds
+	}
 }
 
 // NewCachedClient returns a client that reads from the cache.
@@ -148,7 +156,7 @@ func (c *CachedClient) Get(ctx context.Context, key Request, into Object) error 
 	}
 	obj := informer.Get(key)
 	if obj == nil {
-		kind, _ := c.Cluster.KindOf(into) // the cache has found it already
+		kind, _ := c.Cluster.KindOf(into) // the cache has already found it
 		resource := schema.GroupResource{Group: kind.Group, Resource: kind.Kind}
 		return apierrors.NewNotFound(resource, key.Name)
 	}
@@ -156,8 +164,7 @@ func (c *CachedClient) Get(ctx context.Context, key Request, into Object) error 
 	return nil
 }
 
-// List returns copies of the objects in the cache that are in the selection, sorted by
-// key.
+// List returns copies of the cached objects in the selection, sorted by key.
 func (c *CachedClient) List(
 	ctx context.Context, like Object, selection Selection,
 ) (all []Object, err error) {
@@ -179,14 +186,14 @@ func (c *CachedClient) List(
 	return all, nil
 }
 
-// OwnedBy returns copies of the objects in the cache that have owner among their owners,
-// sorted by key.
+// OwnedBy returns copies of the cached objects that have owner among their owners, sorted
+// by key.
 func OwnedBy[T Object](ctx context.Context, c *CachedClient, owner Object) ([]T, error) {
 	return listByIndex[T](ctx, c, ByOwner, string(owner.GetUID()))
 }
 
-// listByIndex returns copies of the objects in the cache that have this value in one of
-// the cache's indices, sorted by key.
+// listByIndex returns copies of the cached objects that one of the cache's indices files
+// under this value, sorted by key.
 func listByIndex[T Object](
 	ctx context.Context, c *CachedClient, index, value string,
 ) ([]T, error) {
@@ -205,8 +212,8 @@ func listByIndex[T Object](
 	return all, nil
 }
 
-// upToDate returns the informer for the type of like when it shows all that this client
-// has written.
+// upToDate waits until the informer for the type of like shows everything that this
+// client has written, and returns that informer.
 func (c *CachedClient) upToDate(
 	ctx context.Context, like Object,
 ) (*SharedInformer, error) {
@@ -214,7 +221,7 @@ func (c *CachedClient) upToDate(
 	if err != nil {
 		return nil, err
 	}
-	kind, _ := c.Cluster.KindOf(like) // the cache has found it already
+	kind, _ := c.Cluster.KindOf(like) // the cache has already found it
 	err = informer.WaitFor(ctx, func() bool {
 		return informer.HasSynced() && c.showsWrites(kind, informer)
 	})
@@ -233,9 +240,7 @@ func (c *CachedClient) showsWrites(
 	if own == nil {
 		return true
 	}
-	if rewinds := informer.Rewinds(); rewinds > own.rewinds {
-		own.newest, own.rewinds = 0, rewinds // the history of that version is no more
-	}
+	own.follow(informer)
 	if informer.Version() < own.newest {
 		return false
 	}
@@ -250,14 +255,20 @@ func (c *CachedClient) showsWrites(
 
 // wrote makes reads wait until the cache shows this write.
 func (c *CachedClient) wrote(obj Object, gone bool) {
-	kind, _ := c.Cluster.KindOf(obj) // the request has found it already
+	kind, _ := c.Cluster.KindOf(obj) // the request has already found it
 	version, _ := strconv.ParseUint(obj.GetResourceVersion(), 10, 64)
+	c.Cache.mu.Lock()
+	informer := c.Cache.informers[kind] // nil if nothing has read the kind
+	c.Cache.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	own := c.writes[kind]
 	if own == nil {
 		own = &ownWrites{gone: map[types.UID]Request{}}
 		c.writes[kind] = own
+	}
+	if informer != nil {
+		own.follow(informer) // this write belongs to the new history
 	}
 	own.newest = max(own.newest, version)
 	if gone {

@@ -57,7 +57,7 @@ func (w *world) read(c *mini.CachedClient, name string) (*corev1.ConfigMap, time
 	return cm, time.Since(began)
 }
 
-// A read that is a request makes the API server pay for every reconcile.
+// If a read is a request, the API server pays for every reconcile.
 func TestReadsComeFromTheCache(t *testing.T) {
 	inMemory(t, func(w *world) {
 		want := w.otherCreates(aConfigMap("a", "k", "v"))
@@ -77,7 +77,7 @@ func TestReadsComeFromTheCache(t *testing.T) {
 		}
 		synctest.Wait()
 		require.Len(w, w.Server.Requests(fakeapi.Match{Resource: "configmaps"}), 3,
-			"create, list and watch: reads ask the API server for nothing")
+			"create, list and watch: reads send no requests")
 		w.otherDeletes("a")
 		synctest.Wait()
 		got, _ = w.read(c, "a")
@@ -86,7 +86,7 @@ func TestReadsComeFromTheCache(t *testing.T) {
 	})
 }
 
-func TestReadsCopy(t *testing.T) {
+func TestReadsReturnCopies(t *testing.T) {
 	inMemory(t, func(w *world) {
 		cm := aConfigMap("a", "k", "v")
 		cm.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "X", Name: "x", UID: "x"}}
@@ -110,6 +110,7 @@ func TestReadsCopy(t *testing.T) {
 	})
 }
 
+// Function: CachedClient.List
 func TestACachedListHasTheObjectsInTheSelection(t *testing.T) {
 	inMemory(t, func(w *world) {
 		for _, key := range [][3]string{
@@ -148,6 +149,7 @@ func TestOwnedByHasTheObjectsOfOneOwner(t *testing.T) {
 	})
 }
 
+// Function: Cache.Informer
 func TestThereIsOneInformerForEachKind(t *testing.T) {
 	inMemory(t, func(w *world) {
 		cache := mini.NewCache(w.Cluster)
@@ -173,11 +175,12 @@ func TestThereIsOneInformerForEachKind(t *testing.T) {
 		require.NoError(w, err)
 		synctest.Wait()
 		require.Len(w, w.Server.Requests(fakeapi.Match{Verb: "list", Resource: "services"}), 1,
-			"an informer that is made while the cache runs, runs too")
+			"an informer that's made while the cache runs must run as well")
 		require.Empty(w, again.List())
 	})
 }
 
+// Function: Cache.Run
 func TestTheCacheEndsWithItsContext(t *testing.T) {
 	inMemory(t, func(w *world) {
 		cache := mini.NewCache(w.Cluster)
@@ -193,7 +196,7 @@ func TestTheCacheEndsWithItsContext(t *testing.T) {
 		synctest.Wait()
 		began := time.Now()
 		require.NoError(w, stop())
-		require.Equal(w, time.Minute, time.Since(began), "Run has returned, and a handler still runs")
+		require.Equal(w, time.Minute, time.Since(began), "Run has returned, but a handler is still running")
 		w.Server.ForgetRequests()
 		_, err = cache.Informer(&corev1.ConfigMap{})
 		require.NoError(w, err)
@@ -224,6 +227,7 @@ func TestWaitForSyncWaitsForAllLists(t *testing.T) {
 	})
 }
 
+// Function: CachedClient.upToDate
 func TestAReadWaitsForTheFirstList(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.otherCreates(aConfigMap("a"))
@@ -234,6 +238,7 @@ func TestAReadWaitsForTheFirstList(t *testing.T) {
 	})
 }
 
+// Function: CachedClient.upToDate
 func TestAReadEndsWithItsContext(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := mini.NewCachedClient(mini.NewCache(w.Cluster)) // does not run
@@ -269,13 +274,13 @@ func TestAReadShowsWhatTheClientHasCreated(t *testing.T) {
 		began := time.Now()
 		cm, _ := w.read(c, "a")
 		require.NotNil(w, cm, "the read does not show the client's own write: it would create a second one")
-		require.Equal(w, lag, time.Since(began), "until the watch has it, and no longer")
+		require.Equal(w, lag, time.Since(began), "until the watch has it, but no longer")
 		_, took := w.read(c, "a")
 		require.Zero(w, took, "the next read has nothing to wait for")
 	})
 }
 
-func TestEveryKindOfReadShowsOwnWrites(t *testing.T) {
+func TestEveryKindOfReadShowsTheClientsOwnWrites(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.late()
 		owner := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "x"}}
@@ -332,7 +337,7 @@ func TestAReadShowsThatTheClientHasDeleted(t *testing.T) {
 		a, _ := w.read(c, "a")
 		require.NoError(w, c.Delete(w.ctx, a, metav1.DeleteOptions{}))
 		gone, took := w.read(c, "a")
-		require.Nil(w, gone, "the object is deleted, and the read still shows it")
+		require.Nil(w, gone, "the object was deleted, but the read still shows it")
 		require.Equal(w, lag, took)
 		require.NoError(w, c.Delete(w.ctx, aConfigMap("b"), metav1.DeleteOptions{}))
 		gone, took = w.read(c, "b")
@@ -347,7 +352,7 @@ func TestAReadShowsThatTheClientHasDeleted(t *testing.T) {
 	})
 }
 
-func TestAReadShowsThatADeletionHasBegunAndItsEnd(t *testing.T) {
+func TestAReadShowsTheBeginningAndTheEndOfADeletion(t *testing.T) {
 	inMemory(t, func(w *world) {
 		cm := aConfigMap("a")
 		cm.Finalizers = []string{"example.com/f"}
@@ -361,7 +366,7 @@ func TestAReadShowsThatADeletionHasBegunAndItsEnd(t *testing.T) {
 		cm.Finalizers = nil
 		require.NoError(w, c.Update(w.ctx, cm))
 		gone, took := w.read(c, "a")
-		require.Nil(w, gone, "the client has removed the last finalizer: the object is gone")
+		require.Nil(w, gone, "the client has removed the last finalizer, so the object no longer exists")
 		require.Equal(w, lag, took)
 	})
 }
@@ -382,7 +387,7 @@ func TestAnObjectThatIsDeletedAndCreatedAgainIsTheNewOne(t *testing.T) {
 			time.Sleep(2 * lag)
 		}
 		_, took := w.read(c, "a")
-		require.Zero(w, took, "the read waits for the end of an object that has long been another")
+		require.Zero(w, took, "the read waits for the end of an object that was replaced long ago")
 		cm, _ := w.read(c, "a")
 		require.NoError(w, c.Delete(w.ctx, cm, metav1.DeleteOptions{}))
 		again := aConfigMap("a", "is", "mine")
@@ -462,7 +467,7 @@ func TestManyGoroutinesReadTheirOwnWrites(t *testing.T) {
 						return
 					}
 					if got, _ := w.read(c, name); got == nil {
-						w.Errorf("%s is created, and the read does not show it", name)
+						w.Errorf("%s was created, but the read doesn't show it", name)
 						return
 					}
 					if i%2 == 0 {
@@ -473,7 +478,7 @@ func TestManyGoroutinesReadTheirOwnWrites(t *testing.T) {
 						return
 					}
 					if got, _ := w.read(c, name); got != nil {
-						w.Errorf("%s is deleted, and the read shows it", name)
+						w.Errorf("%s was deleted, but the read still shows it", name)
 						return
 					}
 				}
@@ -486,9 +491,12 @@ func TestManyGoroutinesReadTheirOwnWrites(t *testing.T) {
 	})
 }
 
-// Reads that wait for a write whose version the server, restored from a backup, reaches in days, would wait for days. And
-// once the kind was listed again, they have to show what the client writes.
-func TestAfterARestoreReadsWaitForNoVersionOfTheHistoryThatIsNoMore(t *testing.T) {
+// After a restore from a backup, the server may need days to reach the version of an
+// earlier write, and a read mustn't wait for it that long. Once the kind was listed
+// again, reads have to show what the client writes.
+//
+// Function: CachedClient.showsWrites
+func TestAfterARestoreReadsDoNotWaitForVersionsOfTheUndoneHistory(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.cached()
 		backup := w.Server.Backup()
@@ -505,4 +513,27 @@ func TestAfterARestoreReadsWaitForNoVersionOfTheHistoryThatIsNoMore(t *testing.T
 		got, _ = w.read(c, "new")
 		require.NotNil(w, got, "the read shows what the client has written")
 	})
+}
+
+// The first write after a restore belongs to the new history. If it were taken for one of
+// the undone, the read after it wouldn't wait, and the controller would write a second time.
+//
+// Function: CachedClient.wrote
+func TestAfterARestoreTheFirstWriteIsNotTakenForAnUndoneOne(t *testing.T) {
+	for _, before := range []string{"with an undone write", "without one"} {
+		inMemory(t, func(w *world) {
+			c := w.cached()
+			backup := w.Server.Backup()
+			w.Server.Advance(1000)
+			if before == "with an undone write" {
+				require.NoError(w, c.Create(w.ctx, aConfigMap("lost", "k", "v")))
+			}
+			_, _ = w.read(c, "lost") // or the cache has no informer yet
+			w.Server.Restore(backup)
+			time.Sleep(11 * time.Minute) // a watch from the future has ended
+			require.NoError(w, c.Create(w.ctx, aConfigMap("new", "k", "v")))
+			got, _ := w.read(c, "new")
+			require.NotNil(w, got, "%s: the read shows what the client has written", before)
+		})
+	}
 }

@@ -20,14 +20,14 @@ import (
 
 // Reader reads objects: from the API server (Client) or from memory (CachedClient).
 type Reader interface {
-	// Get fills into with the object that has this key. If there is none, IsNotFound is
-	// true of the error, and into stays as it was.
+	// Get fills into with the object that has this key. If there's none, IsNotFound(err)
+	// is true, and into stays as it was.
 	Get(ctx context.Context, key Request, into Object) error
 	// List returns all objects in the selection that have the type of like.
 	List(ctx context.Context, like Object, selection Selection) ([]Object, error)
 }
 
-// Selection says which objects a list has. The zero value selects all.
+// Selection says which objects to list. The zero value selects all.
 type Selection struct {
 	Namespace string          // "" selects all
 	Labels    labels.Selector // nil selects all
@@ -39,8 +39,8 @@ func (s Selection) Matches(obj Object) bool {
 		(s.Labels == nil || s.Labels.Matches(labels.Set(obj.GetLabels())))
 }
 
-// Get returns the object of type T that has this key. Along with an error it returns an
-// empty object, which a caller that finds none may fill in and create.
+// Get returns the object of type T that has this key. With an error, it returns an empty
+// object, which you can fill in and create if there wasn't one.
 //
 //	pod, err := mini.Get[*corev1.Pod](ctx, client, req)
 func Get[T Object](ctx context.Context, r Reader, key Request) (T, error) {
@@ -48,7 +48,7 @@ func Get[T Object](ctx context.Context, r Reader, key Request) (T, error) {
 	return obj, r.Get(ctx, key, obj)
 }
 
-// List returns the objects of type T in the selection. It returns none with an error.
+// List returns the objects of type T in the selection, or none with an error.
 func List[T Object](ctx context.Context, r Reader, selection Selection) ([]T, error) {
 	objs, err := r.List(ctx, newObject[T](), selection)
 	all := make([]T, len(objs))
@@ -62,22 +62,22 @@ func newObject[T Object]() T {
 	return reflect.New(reflect.TypeFor[T]().Elem()).Interface().(T)
 }
 
-// assign makes *into what *from is, and keeps nothing of what was in it before.
+// assign copies *from to *into, and keeps nothing that *into had before.
 func assign(into, from runtime.Object) {
 	reflect.ValueOf(into).Elem().Set(reflect.ValueOf(from).Elem())
 }
 
 // Client reads from and writes to the API server.
 //
-// Guarantees: after a write that succeeds, the object is what the server has stored, with
-// its defaults, UID and resourceVersion. After a failure, the object has not changed.
+// Guarantees: after a successful write, the object is what the server has stored, with
+// its defaults, UID and resourceVersion. After a failure, the object is as it was.
 //
-// Errors: IsNotFound, IsConflict and the others of apimachinery's api/errors. IsNotFound
-// is true only if isAbsent is: no proxy can make a Pod look deleted.
+// Errors: those of apimachinery's api/errors, for IsNotFound, IsConflict and the like.
+// IsNotFound is true only if isAbsent is, so no proxy can make a Pod look deleted.
 type Client struct {
 	Cluster *Cluster
-	// Wrote, if there is one, is called after each write that has succeeded. If the write
-	// was the end of the object, gone is true.
+	// Wrote, unless it's nil, is called after each successful write. gone is true if the
+	// object no longer exists after it.
 	Wrote func(obj Object, gone bool)
 }
 
@@ -91,7 +91,7 @@ func (c *Client) Get(ctx context.Context, key Request, into Object) error {
 }
 
 // isAbsent returns true if the API server itself says that it has no object with this
-// key, by a Status that names the object, or its namespace. A 404 alone proves nothing: a
+// key, in a Status that names the object or its namespace. A 404 alone proves nothing: a
 // load balancer sends one when it has lost its servers, and so does the API server for a
 // path that it doesn't serve.
 func isAbsent(err error, key Request) bool {
@@ -109,18 +109,19 @@ func isAbsent(err error, key Request) bool {
 }
 
 // check404 returns err, unless it's a 404 that proves nothing about the object with this
-// key: then it returns an error of which IsNotFound isn't true, with what has answered.
+// key. Then it returns an error that quotes the answer, and for which IsNotFound is
+// false.
 func check404(err error, key Request) error {
 	if !apierrors.IsNotFound(err) || isAbsent(err, key) {
 		return err
 	}
 	page, _ := apierrors.StatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
-	// Not %w: IsNotFound would see through it.
+	// Not %w, or IsNotFound would look through it.
 	return fmt.Errorf("%v: a 404 that proves nothing: %.80q", err, page.Message)
 }
 
-// IgnoreNotFound returns nil if err says that there is no such object, and err otherwise.
-// Of mini's clients, it's the API server that says so: see isAbsent.
+// IgnoreNotFound returns nil if err says that there's no such object, and err otherwise.
+// With mini's clients, that's always the API server's word: see isAbsent.
 func IgnoreNotFound(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -129,7 +130,7 @@ func IgnoreNotFound(err error) error {
 }
 
 // List asks the API server for all objects in the namespace, and compares their labels
-// here: the server could do that, too.
+// here, although the server could do that as well.
 func (c *Client) List(
 	ctx context.Context, like Object, selection Selection,
 ) (all []Object, err error) {
@@ -143,12 +144,12 @@ func (c *Client) List(
 			all = append(all, obj)
 		}
 	}
-	return all, check404(err, Request{}) // no 404 to a list is about an object
+	return all, check404(err, Request{}) // no 404 for a list is about an object
 }
 
-// Create stores a new object. If the name is taken, IsAlreadyExists is true of the error.
-// An object with a generateName and no name gets one from the API server. IsNotFound is
-// never true: if the namespace is missing, the error says so.
+// Create stores a new object. If the name is taken, IsAlreadyExists(err) is true. An
+// object with a generateName and no name gets its name from the API server.
+// IsNotFound(err) is never true: if the namespace is missing, the error says so in words.
 func (c *Client) Create(ctx context.Context, obj Object) error {
 	req, err := c.request("POST", obj, KeyOf(obj))
 	if err != nil {
@@ -157,12 +158,12 @@ func (c *Client) Create(ctx context.Context, obj Object) error {
 	return c.send(ctx, "create", Request{}, req.Body(obj), obj)
 }
 
-// Update replaces the stored object. If another client has changed it since obj was read,
-// the resourceVersion differs, and IsConflict is true of the error. Without a
-// resourceVersion, Update overwrites most built-in kinds, and fails for custom resources
-// and Leases.
+// Update replaces the stored object. If another client has changed it since you read obj,
+// the resourceVersion differs, and IsConflict(err) is true. Without a resourceVersion,
+// Update overwrites objects of most built-in kinds, but fails for custom resources and
+// Leases.
 //
-// Of kinds with a status subresource, Update leaves the status alone.
+// If the kind has a status subresource, Update leaves the status alone.
 func (c *Client) Update(ctx context.Context, obj Object) error {
 	req, err := c.request("PUT", obj, KeyOf(obj))
 	if err != nil {
@@ -171,9 +172,9 @@ func (c *Client) Update(ctx context.Context, obj Object) error {
 	return c.send(ctx, "update", KeyOf(obj), req.Body(obj), obj)
 }
 
-// UpdateStatus replaces the status of the stored object. Of a custom resource it changes
-// nothing else. Built-in kinds also take some metadata: a Deployment takes annotations, a
-// Pod takes labels.
+// UpdateStatus replaces the status of the stored object. In a custom resource, it changes
+// nothing else. Built-in kinds also accept some metadata: a Deployment its annotations, a
+// Pod its labels.
 func (c *Client) UpdateStatus(ctx context.Context, obj Object) error {
 	req, err := c.request("PUT", obj, KeyOf(obj))
 	if err != nil {
@@ -183,8 +184,8 @@ func (c *Client) UpdateStatus(ctx context.Context, obj Object) error {
 	return c.send(ctx, "update status", KeyOf(obj), req, obj)
 }
 
-// Patch changes the part of the stored object that data names. It needs no
-// resourceVersion: only one in data itself is compared.
+// Patch changes the part of the stored object that data names. It ignores obj's
+// resourceVersion. To have the server compare one, put it into data.
 func (c *Client) Patch(
 	ctx context.Context, obj Object, patch types.PatchType, data []byte,
 ) error {
@@ -196,10 +197,10 @@ func (c *Client) Patch(
 	return c.send(ctx, "patch", KeyOf(obj), req, obj)
 }
 
-// Delete asks for the end of the object, and does not change obj. An object with
-// finalizers, or a Pod that runs, is still there afterwards, with a deletionTimestamp. If
-// obj has a UID, only the object with this UID is deleted: if another one has taken the
-// name, IsConflict is true of the error. Preconditions in options replace this one.
+// Delete deletes the object on the server. It doesn't change obj. An object with
+// finalizers, or a running Pod, still exists afterwards, with a deletionTimestamp. If obj
+// has a UID, Delete deletes only the object with this UID; if another one has taken the
+// name, IsConflict(err) is true. Preconditions in options replace this one.
 func (c *Client) Delete(
 	ctx context.Context, obj Object, options metav1.DeleteOptions,
 ) error {
@@ -227,8 +228,8 @@ func (c *Client) request(verb string, obj Object, key Request) (*rest.Request, e
 	return req, nil
 }
 
-// send sends the request, and makes obj what the API server answers. The request is
-// about the object with this key, or, with an empty one, about a collection.
+// send sends the request, and makes obj what the API server answers. The request is about
+// the object with this key, or about a collection if the key is empty.
 func (c *Client) send(
 	ctx context.Context, verb string, key Request, req *rest.Request, obj Object,
 ) error {
@@ -258,8 +259,8 @@ func (c *Client) send(
 	return err
 }
 
-// receive makes obj what the API server has answered. It returns true if the object is
-// gone: deleted at once, or by an update that removed the last finalizer.
+// receive makes obj what the API server has answered. It returns true if the object no
+// longer exists: the server deleted it at once, or an update removed its last finalizer.
 func receive(verb string, answer runtime.Object, obj Object) (gone bool, err error) {
 	if status, ok := answer.(*metav1.Status); ok && verb == "delete" {
 		if status.Details != nil {
@@ -272,10 +273,10 @@ func receive(verb string, answer runtime.Object, obj Object) (gone bool, err err
 	}
 	assign(obj, answer)
 	if obj.GetDeletionTimestamp() == nil {
-		return verb == "delete", nil // some kinds answer with the object that is gone
+		return verb == "delete", nil // for some kinds, the answer is the deleted object
 	}
 	if ns, ok := obj.(*corev1.Namespace); ok && len(ns.Spec.Finalizers) > 0 {
-		return false, nil // these keep it, too
+		return false, nil // these keep it as well
 	}
 	grace := obj.GetDeletionGracePeriodSeconds() // a Pod may have some time left
 	return len(obj.GetFinalizers()) == 0 && (grace == nil || *grace == 0), nil

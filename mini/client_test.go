@@ -100,7 +100,7 @@ func (w *world) asOther(name string) *corev1.ConfigMap {
 	return cm
 }
 
-// What a caller had in its object before must not be mixed with what the server has.
+// What the caller's object had before must not be mixed with what the server has.
 func TestGetReadsFromTheAPIServer(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := &mini.Client{Cluster: w.Cluster}
@@ -137,6 +137,7 @@ func TestListHasTheObjectsInTheSelection(t *testing.T) {
 	})
 }
 
+// Function: Selection.Matches
 func TestASelectionMatchesItsNamespaceAndItsLabels(t *testing.T) {
 	cm := aConfigMap("a")
 	cm.Labels = map[string]string{"color": "red"}
@@ -177,7 +178,7 @@ func checkSelections(w *world, c mini.Reader) {
 	}
 }
 
-// The caller needs the UID and the version that the server has given.
+// The caller needs the UID and the version from the server.
 func TestAfterCreateTheObjectIsWhatTheServerHasStored(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := &mini.Client{Cluster: w.Cluster}
@@ -206,6 +207,7 @@ func TestTheServerChoosesAGeneratedName(t *testing.T) {
 	})
 }
 
+// Function: Client.Update
 func TestAnUpdateReplacesTheObject(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := &mini.Client{Cluster: w.Cluster}
@@ -223,6 +225,7 @@ func TestAnUpdateReplacesTheObject(t *testing.T) {
 	})
 }
 
+// Function: Client.Update
 func TestAnUpdateOfAnOldVersionIsAConflict(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := &mini.Client{Cluster: w.Cluster}
@@ -235,7 +238,7 @@ func TestAnUpdateOfAnOldVersionIsAConflict(t *testing.T) {
 		err := c.Update(w.ctx, mine)
 		require.True(w, apierrors.IsConflict(err), "%v", err)
 		require.Equal(w, before, mine, "after a failure the object is as it was")
-		require.Equal(w, theirs.Data, w.asOther("a").Data, "the other's change is lost")
+		require.Equal(w, theirs.Data, w.asOther("a").Data, "the other client's change is lost")
 	})
 }
 
@@ -258,6 +261,7 @@ func TestAnUpdateWithoutAVersionOverwritesBuiltInKindsOnly(t *testing.T) {
 	})
 }
 
+// Function: receive
 func TestAFieldThatTheServerDropsIsGoneFromTheObject(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := &mini.Client{Cluster: w.Cluster}
@@ -273,6 +277,8 @@ func TestAFieldThatTheServerDropsIsGoneFromTheObject(t *testing.T) {
 }
 
 // A controller whose status is ignored looks dead to its users.
+//
+// Function: Client.UpdateStatus
 func TestUpdateStatusChangesTheStatus(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := &mini.Client{Cluster: w.Cluster}
@@ -291,11 +297,12 @@ func TestUpdateStatusChangesTheStatus(t *testing.T) {
 		obj.Labels, obj.Spec.Bright, obj.Status.Watts = map[string]string{"a": "b"}, true, 5
 		require.NoError(w, custom.UpdateStatus(w.ctx, obj))
 		require.Equal(w, 5, obj.Status.Watts)
-		require.Empty(w, obj.Labels, "a custom resource changes in nothing else")
+		require.Empty(w, obj.Labels, "nothing else of a custom resource changes")
 		require.False(w, obj.Spec.Bright)
 	})
 }
 
+// Function: Client.Patch
 func TestAPatchChangesAPart(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := &mini.Client{Cluster: w.Cluster}
@@ -314,6 +321,7 @@ func TestAPatchChangesAPart(t *testing.T) {
 	})
 }
 
+// Function: Client.Delete
 func TestDeleteDeletes(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := &mini.Client{Cluster: w.Cluster}
@@ -332,10 +340,11 @@ func TestDeleteDeletes(t *testing.T) {
 		foreground := metav1.DeletePropagationForeground
 		require.NoError(w, c.Delete(w.ctx, rs, metav1.DeleteOptions{PropagationPolicy: &foreground}))
 		require.NoError(w, c.Get(w.ctx, request("web"), rs))
-		require.NotNil(w, rs.DeletionTimestamp, "it has a finalizer, and is still there")
+		require.NotNil(w, rs.DeletionTimestamp, "it has a finalizer, so it still exists")
 	})
 }
 
+// Function: Client.Delete
 func TestDeleteDoesNotHitAnotherObjectOfThatName(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := &mini.Client{Cluster: w.Cluster}
@@ -431,7 +440,7 @@ func TestAnAnswerOfAnotherTypeIsAnError(t *testing.T) {
 		require.NoError(w, err)
 		c := &mini.Client{Cluster: cluster, Wrote: func(mini.Object, bool) { w.Error("nothing was written") }}
 		cm := aConfigMap("a", "k", "v")
-		require.Error(w, c.Get(w.ctx, request("a"), cm), "a Pod is no ConfigMap")
+		require.Error(w, c.Get(w.ctx, request("a"), cm), "a Pod isn't a ConfigMap")
 		require.Error(w, c.Update(w.ctx, cm))
 		require.Equal(w, aConfigMap("a", "k", "v"), cm)
 	})
@@ -478,7 +487,7 @@ func TestWroteHearsOfEachWriteThatSucceeds(t *testing.T) {
 		blocked.Finalizers = nil
 		require.NoError(w, c.Update(w.ctx, blocked))
 		require.Equal(w, []string{"b", "b", "b is gone"}, heard,
-			"the removal of the last finalizer is the end of the object")
+			"removing the last finalizer ends the object")
 		heard = nil
 
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p"}, Spec: corev1.PodSpec{
@@ -508,8 +517,8 @@ func TestWroteHearsOfEachWriteThatSucceeds(t *testing.T) {
 	})
 }
 
-// The API server of an extension may say less than the others.
-func TestAShortAnswerIsTheEndOfTheObject(t *testing.T) {
+// The API server of an extension may answer in fewer words than Kubernetes' own.
+func TestAShortAnswerToADeletionMeansThatTheObjectWasDeleted(t *testing.T) {
 	for _, answer := range []string{
 		`{"kind":"Status","apiVersion":"v1","status":"Success"}`,
 		`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"deletionTimestamp":"2000-01-01T00:00:00Z"}}`,
@@ -520,7 +529,7 @@ func TestAShortAnswerIsTheEndOfTheObject(t *testing.T) {
 		var ends []bool
 		c := &mini.Client{Cluster: cluster, Wrote: func(_ mini.Object, gone bool) { ends = append(ends, gone) }}
 		require.NoError(t, c.Delete(t.Context(), aConfigMap("a"), metav1.DeleteOptions{}))
-		require.Equal(t, []bool{true}, ends, "the object is gone: %s", answer)
+		require.Equal(t, []bool{true}, ends, "the object was deleted: %s", answer)
 		if err := c.Update(t.Context(), aConfigMap("a")); strings.Contains(answer, "Status") {
 			require.Error(t, err, "only a deletion is answered with a Status")
 			require.Len(t, ends, 1)
@@ -552,9 +561,11 @@ func TestTheFlightRecorderShowsWrites(t *testing.T) {
 	})
 }
 
-// A load balancer that has lost its API servers answers 404. A controller that believes it cleans up
-// after a Pod that runs.
-func TestAPagesNotFoundIsNotTheAPIServersWord(t *testing.T) {
+// A load balancer that has lost its API servers answers 404. A controller that believes
+// it would clean up after a running Pod.
+//
+// Function: Client.send
+func TestA404PageIsNotTheAPIServersWord(t *testing.T) {
 	for what, answer := range inorder.Map(notFoundPages) {
 		t.Run(what, func(t *testing.T) {
 			inMemory(t, func(w *world) {
@@ -575,7 +586,7 @@ func TestAPagesNotFoundIsNotTheAPIServersWord(t *testing.T) {
 					"delete":        c.Delete(w.ctx, there, metav1.DeleteOptions{}),
 				}) {
 					require.Error(w, err, verb)
-					require.False(w, apierrors.IsNotFound(err), "%s: nobody has said that it is gone: %v", verb, err)
+					require.False(w, apierrors.IsNotFound(err), "%s: the API server hasn't said that it was deleted: %v", verb, err)
 					require.Error(w, mini.IgnoreNotFound(err), verb)
 				}
 			})
@@ -583,8 +594,10 @@ func TestAPagesNotFoundIsNotTheAPIServersWord(t *testing.T) {
 	}
 }
 
-// The user has to find out what has answered.
-func TestAPagesNotFoundIsInTheError(t *testing.T) {
+// The user has to find out who answered.
+//
+// Function: Client.send
+func TestA404PageIsQuotedInTheError(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := &mini.Client{Cluster: w.behindProxy(func(_ *http.Request, response *http.Response) {
 			page(response, http.StatusNotFound, "text/plain", "default backend - 404")
@@ -610,7 +623,8 @@ func TestTheAPIServersNotFoundIsBelieved(t *testing.T) {
 	})
 }
 
-// A real API server answers an update like this if a namespace went together with the object.
+// A real API server gives this answer to an update if the namespace was deleted with the
+// object.
 func TestAnObjectWhoseNamespaceIsMissingIsMissing(t *testing.T) {
 	inMemory(t, func(w *world) {
 		obj := configMap("left", "1")
@@ -624,7 +638,9 @@ func TestAnObjectWhoseNamespaceIsMissingIsMissing(t *testing.T) {
 	})
 }
 
-// A Pod has the name of its namespace. That the namespace is missing says nothing about a Pod.
+// A Pod has the name of its namespace. A missing namespace says nothing about a Pod.
+//
+// Function: Client.send
 func TestAMissingNamespaceIsNotAMissingObject(t *testing.T) {
 	inMemory(t, func(w *world) {
 		obj := configMap("nowhere", "1")

@@ -12,19 +12,20 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// Result is the answer of a reconcile that has succeeded.
+// Result is what a successful reconcile returns.
 type Result struct {
-	RequeueAfter time.Duration // reconcile again after this time; 0 waits for a change
+	RequeueAfter time.Duration // reconcile again after this time; 0: at the next change
 }
 
-// Reconciler makes the world what one object asks for. The controller tells it which
-// object, but not what has happened. So it compares what is with what should be, and a
-// second call in a row finds nothing left to do.
+// Reconciler makes the world look the way one object wants it. The controller tells it
+// which object, but not what has happened. So the Reconciler compares what there is with
+// what there should be, and if you call it twice in a row, the second call has nothing to
+// do.
 type Reconciler interface {
 	Reconcile(ctx context.Context, req Request) (Result, error)
 }
 
-// ReconcilerFunc is a function as a Reconciler.
+// ReconcilerFunc makes a Reconciler of a function.
 type ReconcilerFunc func(ctx context.Context, req Request) (Result, error)
 
 // Reconcile calls f.
@@ -32,7 +33,7 @@ func (f ReconcilerFunc) Reconcile(ctx context.Context, req Request) (Result, err
 	return f(ctx, req)
 }
 
-// TerminalError marks an error that a retry cannot cure, such as an invalid spec. The
+// TerminalError marks an error that no retry will cure, such as an invalid spec. The
 // controller logs it and waits for the next change.
 func TerminalError(err error) error {
 	if err == nil {
@@ -47,30 +48,31 @@ func (e *terminalError) Unwrap() error { return e.error }
 
 // Controller takes requests from its queue and calls the Reconciler with them.
 //
-// Guarantees: two workers never have the same request at the same time. After an error
-// or a panic, the controller tries again, with a pause that grows. When Run returns, no
-// reconcile is running.
+// Guarantees: two workers never have the same request at the same time. After an error or
+// a panic, the controller tries again, after pauses that grow. When Run returns, no
+// reconcile is running any more.
 type Controller struct {
 	Name       string
 	Reconciler Reconciler
 	Queue      *RetryQueue
-	Workers    int             // reconciles that run at the same time; 0 is 1
-	Timeout    time.Duration   // ends the context of a reconcile; 0 is never
+	Workers    int             // how many reconciles run at the same time; 0 means 1
+	Timeout    time.Duration   // a reconcile's context ends after this time; 0: never
 	Trace      *trace.Recorder // nil records nothing
 
-	// WaitFor runs before the first reconcile. Watch adds the informers' first lists:
-	// with a cache that is half full, a Reconciler would create objects that exist.
+	// WaitFor is called before the first reconcile. Watch uses it to wait for the
+	// informers' first lists: with a cache that's half full, a Reconciler would create
+	// objects that exist.
 	WaitFor []func(context.Context) error
 }
 
-// NewController returns a controller with an empty queue. It does nothing until Run.
+// NewController returns a controller with an empty queue. It starts with Run.
 func NewController(name string, r Reconciler) *Controller {
 	return &Controller{Name: name, Reconciler: r, Queue: NewRetryQueue(name)}
 }
 
-// Run starts the workers and blocks until ctx ends. The end of ctx also ends the contexts
-// of the reconciles that are running; Run returns when they have. What is left in the
-// queue is dropped: after a restart, the first list brings every object again.
+// Run starts the workers and blocks until ctx ends. The contexts of running reconciles
+// end with ctx; Run waits for them, and then returns. It drops what's left in the queue,
+// because after a restart, the first list brings every object again.
 func (c *Controller) Run(ctx context.Context) error {
 	var workers sync.WaitGroup
 	defer workers.Wait()
@@ -78,7 +80,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	for _, wait := range c.WaitFor {
 		err := wait(ctx)
 		if ctx.Err() != nil {
-			return nil // told to stop while waiting: that is no failure
+			return nil // stopped while waiting: that's not a failure
 		}
 		if err != nil {
 			return fmt.Errorf("starting controller %s: %w", c.Name, err)
@@ -94,7 +96,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	return nil
 }
 
-// processNextWorkItem reconciles one request. It returns false when the worker is to end.
+// processNextWorkItem reconciles one request. It returns false if the worker should end.
 func (c *Controller) processNextWorkItem(ctx context.Context) bool {
 	req, shutdown := c.Queue.Get()
 	if shutdown {
@@ -132,7 +134,7 @@ func (c *Controller) processNextWorkItem(ctx context.Context) bool {
 	return true
 }
 
-// reconcile calls the Reconciler. A panic becomes an error, because it must not end the
+// reconcile calls the Reconciler. A panic becomes an error, because it mustn't end the
 // work on all other objects.
 func (c *Controller) reconcile(
 	ctx context.Context, req Request,

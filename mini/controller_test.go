@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log"
 	"log/slog"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -92,11 +93,12 @@ func TestTheReconcilerIsCalledWithEachRequest(t *testing.T) {
 		c.Queue.Add(request("a"))
 		time.Sleep(time.Hour)
 		require.Equal(t, []string{"0s default/a", "0s default/b", "1s default/a"}, n.all(),
-			"once for each Add, and not again after a success")
+			"once for each Add, but not again after a success")
 		require.NoError(t, stop())
 	})
 }
 
+// Function: Controller.processNextWorkItem
 func TestAReconcileIsRepeatedWhenItAsksForThat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNotes()
@@ -113,6 +115,8 @@ func TestAReconcileIsRepeatedWhenItAsksForThat(t *testing.T) {
 }
 
 // An error that is forgotten leaves the object as it is until something else changes.
+//
+// Function: Controller.processNextWorkItem
 func TestAnErrorIsRetriedWithAGrowingPause(t *testing.T) {
 	log := quiet(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -172,6 +176,8 @@ func TestATerminalErrorIsNotRetried(t *testing.T) {
 }
 
 // One bad object must not stop the controller for all others.
+//
+// Function: Controller.reconcile
 func TestAPanicIsAnErrorAndTheWorkerLivesOn(t *testing.T) {
 	log := quiet(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -194,6 +200,67 @@ func TestAPanicIsAnErrorAndTheWorkerLivesOn(t *testing.T) {
 	require.Contains(t, log.String(), "controller_test.go", "the log says where it panicked")
 }
 
+// After Done, another worker may have the same request, succeed, and forget its failures.
+// Then it's too late for anything that this worker still has to say about the request: it
+// would make a healthy object wait.
+//
+// Function: Controller.processNextWorkItem
+func TestDoneIsCalledAfterEverythingElse(t *testing.T) {
+	quiet(t)
+	for what, answer := range inorder.Map(map[string]func() (mini.Result, error){
+		"an error":       func() (mini.Result, error) { return mini.Result{}, errors.New("the quota is used up") },
+		"a RequeueAfter": func() (mini.Result, error) { return mini.Result{RequeueAfter: time.Hour}, nil },
+	}) {
+		synctest.Test(t, func(t *testing.T) {
+			c := mini.NewController("test", mini.ReconcilerFunc(
+				func(context.Context, mini.Request) (mini.Result, error) { return answer() }))
+			c.Queue.Trace = trace.New(0)
+			c.Queue.Add(request("a"))
+			background(t, c.Run)
+			synctest.Wait()
+			require.Equal(t, []string{"enqueue", "dequeue", "delay", "done"}, kinds(c.Queue.Trace),
+				"after %s, the next try is in the queue before Done gives the request to another worker", what)
+		})
+	}
+}
+
+// The next worker may fail before this one has called Forget, and then its failure would
+// be forgotten as well.
+//
+// Function: Controller.processNextWorkItem
+func TestFailuresAreForgottenBeforeDone(t *testing.T) {
+	quiet(t)
+	for what, answer := range inorder.Map(map[string]func() (mini.Result, error){
+		"a success":        func() (mini.Result, error) { return mini.Result{}, nil },
+		"a RequeueAfter":   func() (mini.Result, error) { return mini.Result{RequeueAfter: time.Hour}, nil },
+		"a terminal error": func() (mini.Result, error) { return mini.Result{}, mini.TerminalError(errors.New("no")) },
+	}) {
+		c := mini.NewController("test", nil)
+		failures := mutexOf(t, c.Queue) // Forget needs it
+		answered, calls := make(chan struct{}), 0
+		c.Reconciler = mini.ReconcilerFunc(func(_ context.Context, req mini.Request) (mini.Result, error) {
+			if calls++; calls > 1 {
+				return mini.Result{}, nil
+			}
+			c.Queue.Add(req) // a change, which another worker gets after Done
+			failures.Lock()
+			close(answered)
+			return answer()
+		})
+		c.Queue.Add(request("a"))
+		stop := background(t, c.Run)
+		<-answered
+		for c.Queue.Len() == 0 && !aLockIsAwaited() {
+			runtime.Gosched()
+		}
+		waiting := c.Queue.Len()
+		failures.Unlock()
+		require.NoError(t, stop())
+		require.Zero(t, waiting, "after %s, Done was called, and the failures weren't forgotten yet", what)
+	}
+}
+
+// Function: Controller.reconcile
 func TestTheTimeoutEndsTheContextOfAReconcile(t *testing.T) {
 	quiet(t)
 	for _, timeout := range []time.Duration{10 * time.Second, time.Nanosecond} {
@@ -213,14 +280,16 @@ func TestTheTimeoutEndsTheContextOfAReconcile(t *testing.T) {
 			background(t, c.Run)
 			time.Sleep(time.Hour)
 			again := fmt.Sprint(timeout+5*time.Millisecond, " a")
-			require.Equal(t, []string{"0s a", again}, n.all(), "a time-out is an error")
+			require.Equal(t, []string{"0s a", again}, n.all(), "a timeout is an error")
 			require.ErrorIs(t, last.Err(), context.Canceled,
-				"a reconcile has returned, and its time-out was still to come")
+				"a reconcile has returned, but its timeout is still running")
 		})
 	}
 }
 
-// A time-out of zero means none, and not one that is over at once.
+// A timeout of zero means no timeout, not one that's over at once.
+//
+// Function: Controller.reconcile
 func TestWithoutATimeoutAReconcileMayTakeAnyTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var took time.Duration
@@ -273,6 +342,7 @@ func atOnce(t *testing.T, workers, requests int) (most int, shared bool) {
 	return most, shared
 }
 
+// Function: Controller.Run
 func TestWorkersReconcileAtTheSameTime(t *testing.T) {
 	for workers, want := range inorder.Map(map[int]int{0: 1, 1: 1, 3: 3}) {
 		synctest.Test(t, func(t *testing.T) {
@@ -290,8 +360,10 @@ func TestARequestIsNeverWithTwoWorkers(t *testing.T) {
 	})
 }
 
-// In a cache that is half full, a Reconciler finds objects missing, and creates them a
+// With a half-full cache, a Reconciler misses objects that exist, and creates them a
 // second time.
+//
+// Function: Controller.Run
 func TestTheFirstReconcileWaitsForTheCaches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNotes()
@@ -318,7 +390,10 @@ func TestTheFirstReconcileWaitsForTheCaches(t *testing.T) {
 	})
 }
 
-// Also if the failure sounds like a stop: the cache may belong to another part, which has ended.
+// That's true even if the failure sounds like a stop: the cache may belong to another
+// part, which has ended.
+//
+// Function: Controller.Run
 func TestACacheThatFailsEndsTheController(t *testing.T) {
 	for _, cause := range []error{errors.New("there is no such kind"), context.Canceled} {
 		synctest.Test(t, func(t *testing.T) {
@@ -336,7 +411,9 @@ func TestACacheThatFailsEndsTheController(t *testing.T) {
 }
 
 // A program that was told to stop has not failed.
-func TestAStopWhileTheCachesFillIsNoError(t *testing.T) {
+//
+// Function: Controller.Run
+func TestAStopWhileTheCachesFillIsNotAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := mini.NewController("test", mini.ReconcilerFunc(
 			func(context.Context, mini.Request) (mini.Result, error) {
@@ -386,6 +463,7 @@ func TestRunReturnsWhenTheRunningReconcilesHave(t *testing.T) {
 	})
 }
 
+// Function: Controller.Run
 func TestWorkersWithoutWorkAreStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := mini.NewController("test", nil)
@@ -400,6 +478,8 @@ func TestWorkersWithoutWorkAreStopped(t *testing.T) {
 }
 
 // A worker that takes the end of the queue for a request reconciles an object without a name.
+//
+// Function: Controller.processNextWorkItem
 func TestAQueueThatIsShutDownEndsTheWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNotes()
@@ -418,6 +498,7 @@ func TestAQueueThatIsShutDownEndsTheWorkers(t *testing.T) {
 	})
 }
 
+// Function: Controller.processNextWorkItem
 func TestTheFlightRecorderShowsReconciles(t *testing.T) {
 	quiet(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -447,11 +528,12 @@ func TestTheFlightRecorderShowsReconciles(t *testing.T) {
 			require.Equal(t, outcome, end.Outcome, name)
 			require.Equal(t, name, end.Name)
 			require.Equal(t, time.Millisecond, end.Took)
-			require.Equal(t, outcome == trace.Succeeded, end.Reason == "", "the reason of all else")
+			require.Equal(t, outcome == trace.Succeeded, end.Reason == "", "the reason for everything else")
 		}
 	})
 }
 
+// Function: Controller.reconcile
 func TestWhatAReconcileDoesIsRecordedInItsName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		recorder := trace.New(0)

@@ -193,7 +193,7 @@ func TestOfManyMissedStartsOnlyTheLastOneIsMadeUpFor(t *testing.T) {
 	}
 }
 
-// A report at nine is of no use at noon.
+// A report for nine o'clock is useless at noon.
 func TestAMissedStartThatIsTooOldIsNotMadeUpFor(t *testing.T) {
 	inCron(t, func(w *cronWorld) {
 		w.create(cronJob("0 9 * * *", startsWithin(3600)))
@@ -292,7 +292,8 @@ func TestAJobThatTheCacheDoesNotShowYetIsFound(t *testing.T) {
 	})
 }
 
-// The Job goes as soon as it has succeeded. Its start must be in the status by then, or it would start again.
+// The Job may be deleted as soon as it has succeeded. Its start must be in the status by
+// then, or it would start again.
 func TestAJobIsForgottenOnlyWhenItsStartIsInTheStatus(t *testing.T) {
 	inCron(t, func(w *cronWorld) {
 		w.runCron()
@@ -344,14 +345,14 @@ func TestWithForbidAStartWaitsForTheEndOfTheActiveJob(t *testing.T) {
 		w.create(cronJob("0 * * * *", policy(batchv1.ForbidConcurrent), startsWithin(60)))
 		w.sleepUntil("01-01 02:20")
 		w.ends(batchv1.JobComplete)
-		require.Equal(w, []string{"01-01 01:00"}, w.jobs(), "or not, if it is too late")
+		require.Equal(w, []string{"01-01 01:00"}, w.jobs(), "unless it's too late")
 		w.sleepUntil("01-01 03:01")
 		require.Equal(w, []string{"01-01 01:00", "01-01 03:00"}, w.jobs())
 	})
 }
 
 // kubectl create job --from=cronjob/backup: a run by hand may take hours.
-func TestAJobThatAUserHasMadeOfItStopsNoStartAndIsNotReplaced(t *testing.T) {
+func TestAJobThatAUserHasCreatedFromItBlocksNoStartAndIsNotReplaced(t *testing.T) {
 	for _, p := range []batchv1.ConcurrencyPolicy{batchv1.ForbidConcurrent, batchv1.ReplaceConcurrent} {
 		inCron(t, func(w *cronWorld) {
 			w.runCron()
@@ -369,7 +370,7 @@ func TestAJobThatAUserHasMadeOfItStopsNoStartAndIsNotReplaced(t *testing.T) {
 	}
 }
 
-// The newest data count: what still works on old ones may go.
+// Only the newest data matter, so a Job that still works on old data may be deleted.
 func TestWithReplaceTheActiveJobIsDeletedWithItsPods(t *testing.T) {
 	inCron(t, func(w *cronWorld) {
 		w.runCron()
@@ -447,7 +448,7 @@ func TestWithAllowJobsRunSideBySide(t *testing.T) {
 }
 
 // Without a limit, a Job a minute fills etcd in a week.
-func TestTheOldestJobsOfEachKindGo(t *testing.T) {
+func TestTheOldestJobsOfEachKindAreDeleted(t *testing.T) {
 	inCron(t, func(w *cronWorld) {
 		w.runCron()
 		w.create(cronJob("0 * * * *")) // the API server's defaults: 3 and 1
@@ -488,8 +489,8 @@ func TestTheScheduleIsInItsTimeZone(t *testing.T) {
 	})
 }
 
-// In spring an hour is missing, and in autumn there is one twice.
-func TestAStartInTheHourThatIsMissingIsSkippedAndOneInTheHourThatIsThereTwiceIsDoneTwice(t *testing.T) {
+// In spring the clock skips an hour, and in autumn it repeats one.
+func TestAStartInASkippedHourIsSkippedAndOneInARepeatedHourIsRepeated(t *testing.T) {
 	for _, c := range []struct {
 		schedule, from, until string
 		starts                []string
@@ -534,8 +535,8 @@ func TestEveryCountsFromTheLastStart(t *testing.T) {
 	})
 }
 
-// A log of one line, and no retries: only the user can mend it.
-func TestAScheduleThatIsInvalidIsReportedOnceAndWorksWhenItIsMended(t *testing.T) {
+// A log of one line, and no retries: only the user can correct it.
+func TestAnInvalidScheduleIsReportedOnceAndWorksWhenItIsCorrected(t *testing.T) {
 	for _, bad := range []*batchv1.CronJob{
 		cronJob("0 25 * * *"), cronJob("TZ=UTC 0 * * * *"), cronJob("TZ=0"), cronJob("0 * * * *", zone("Europe/Atlantis")),
 	} {
@@ -591,7 +592,7 @@ func TestASuspendedCronJobStartsNothingAndIsStillReported(t *testing.T) {
 	})
 }
 
-// Its Jobs go with it: a new one would be left over.
+// Its Jobs are deleted with it, and a new one would be left over.
 func TestACronJobThatIsBeingDeletedStartsNothing(t *testing.T) {
 	inCron(t, func(w *cronWorld) {
 		w.runCron()
@@ -607,7 +608,7 @@ func TestACronJobThatIsBeingDeletedStartsNothing(t *testing.T) {
 	})
 }
 
-// What is not reported is not tried again.
+// An error that isn't returned isn't retried.
 func TestACronJobThatCannotBeReadIsAFailure(t *testing.T) {
 	for _, resource := range []string{"cronjobs", "jobs"} {
 		inCron(t, func(w *cronWorld) {
@@ -640,7 +641,7 @@ func TestFiveCronJobsAreReconciledAtTheSameTime(t *testing.T) {
 	})
 }
 
-// Without one of its watches, the controller would miss what it has to do, and no error said so.
+// Without one of its watches, the controller would miss what it has to do, and no error would say so.
 func TestTheCronJobControllerNeedsBothKinds(t *testing.T) {
 	inMemory(t, func(w *world) {
 		_, err := mini.NewCronJobController(w.withKinds(&batchv1.CronJob{}, &batchv1.Job{}))

@@ -116,7 +116,7 @@ func (w *world) failPod(pod *corev1.Pod) {
 	w.changePodStatus(pod, func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodFailed })
 }
 
-// A node without its agent is one that nobody watches.
+// A node without its agent isn't watched.
 func TestEachNodeGetsOnePodEvenIfItComesLater(t *testing.T) {
 	inDaemons(t, []string{"a", "b"}, func(w *rolloutWorld) {
 		w.addDaemons(daemonSet())
@@ -183,8 +183,9 @@ func TestTheTemplateChoosesTheNodes(t *testing.T) {
 	}
 }
 
-// A user may make such Pods, and the selector may match them. A node that got none in return would have no agent.
-func TestAPodThatIsForNoNodeStandsForNone(t *testing.T) {
+// A user may make such Pods, and the selector may match them. If one counted for a node,
+// that node would have no agent.
+func TestAPodThatIsForNoNodeCountsForNone(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.addNode("a")
 		sets := &mini.DaemonSets{Client: w.cached()}
@@ -219,7 +220,7 @@ func TestTheSchedulerBindsThePodToTheOneNodeThatItIsFor(t *testing.T) {
 			w.sync(sets)
 		}
 		pods := w.live()
-		require.Len(w, pods, 1, "a Pod that is not bound yet is that of its node, too")
+		require.Len(w, pods, 1, "a Pod that isn't bound yet also belongs to its node")
 		require.Empty(w, pods[0].Spec.NodeName)
 		affinity := pods[0].Spec.Affinity.NodeAffinity
 		require.Equal(w, []corev1.NodeSelectorTerm{byNodeName("In", "a")},
@@ -241,14 +242,14 @@ func TestTaintsKeepPodsAwayAndOnlySomeTakeThemAway(t *testing.T) {
 		w.addNode("f", taint("ours", corev1.TaintEffectNoSchedule), taint("theirs", corev1.TaintEffectNoExecute))
 		time.Sleep(time.Minute)
 		require.Equal(w, map[string]string{"a": "v1", "b": "v1", "d": "v1", "e": "v1"}, w.onNodes())
-		require.EqualValues(w, 3, w.daemons().Status.DesiredNumberScheduled, "a node with a Pod that may only stay is none of them")
+		require.EqualValues(w, 3, w.daemons().Status.DesiredNumberScheduled, "a node whose Pod may only stay isn't one of them")
 		require.EqualValues(w, 3, w.daemons().Status.CurrentNumberScheduled)
 		require.EqualValues(w, 1, w.daemons().Status.NumberMisscheduled)
 
 		w.changeDaemons(daemonImage("v2"))
 		time.Sleep(time.Minute)
 		require.Equal(w, map[string]string{"b": "v2", "d": "v2", "e": "v2"}, w.onNodes(),
-			"a can't get the new template, and the old one goes with the rollout")
+			"a can't get the new template, so the rollout deletes its old Pod")
 		w.changeNode("b", taint("theirs", corev1.TaintEffectNoSchedule))
 		w.failPod(w.podOn("b"))
 		time.Sleep(time.Minute)
@@ -260,8 +261,8 @@ func TestTaintsKeepPodsAwayAndOnlySomeTakeThemAway(t *testing.T) {
 	})
 }
 
-// The Pod that brings the node its network is needed where there is none.
-func TestTheTroublesOfAHostDoNotKeepItsDaemonAway(t *testing.T) {
+// The Pod that gives the node its network is needed most where there is none.
+func TestAHostsProblemsDoNotKeepItsDaemonAway(t *testing.T) {
 	for _, c := range []struct {
 		key    string
 		effect corev1.TaintEffect
@@ -294,8 +295,9 @@ func TestTheTroublesOfAHostDoNotKeepItsDaemonAway(t *testing.T) {
 	}
 }
 
-// Eviction takes the shortest time that a Pod tolerates: five minutes, and the node's agent is gone.
-func TestADaemonToleratesItsHostsTroublesForever(t *testing.T) {
+// Eviction takes the shortest time that a Pod tolerates: after five minutes, the node
+// would lose its agent.
+func TestADaemonToleratesItsHostsProblemsForever(t *testing.T) {
 	inDaemons(t, []string{"a"}, func(w *rolloutWorld) {
 		w.addDaemons(daemonSet(inPodSpec(func(spec *corev1.PodSpec) {
 			spec.Tolerations = []corev1.Toleration{
@@ -314,7 +316,7 @@ func TestADaemonToleratesItsHostsTroublesForever(t *testing.T) {
 	})
 }
 
-// More agents away than the user has said, and the cluster is blind.
+// If more agents are missing than the user allows, the cluster is blind.
 func TestADaemonRolloutKeepsToItsFenceposts(t *testing.T) {
 	nodes := []string{"a", "b", "c", "d"}
 	for _, c := range []struct {
@@ -340,7 +342,7 @@ func TestADaemonRolloutKeepsToItsFenceposts(t *testing.T) {
 }
 
 // The rollout takes one Pod away, a user or a drain another one, and together they are one too many.
-func TestADaemonThatIsEndingIsOneOfThoseThatMayBeMissing(t *testing.T) {
+func TestADaemonThatIsEndingCountsAsMissing(t *testing.T) {
 	inDaemons(t, []string{"a", "b", "c"}, func(w *rolloutWorld) {
 		w.addDaemons(daemonSet(daemonFenceposts("0", "1")))
 		w.watch()
@@ -352,7 +354,7 @@ func TestADaemonThatIsEndingIsOneOfThoseThatMayBeMissing(t *testing.T) {
 	})
 }
 
-// A surge is for those that cannot do without their agent for five seconds.
+// A surge is for users who can't do without an agent for five seconds.
 func TestASurgeDoesNotWaitUntilADaemonHasEnded(t *testing.T) {
 	inDaemons(t, []string{"a"}, func(w *rolloutWorld) {
 		w.addDaemons(daemonSet(daemonFenceposts("1", "0")))
@@ -380,8 +382,9 @@ func TestADaemonRolloutWaitsUntilFreshPodsHaveBeenReadyForLongEnough(t *testing.
 	}
 }
 
-// A bad image must not reach more nodes than the fenceposts allow, and has to go when it is taken back.
-func TestABadImageStopsTheDaemonRolloutUntilTheUserTakesItBack(t *testing.T) {
+// A bad image must not reach more nodes than the fenceposts allow, and has to go when the
+// user undoes it.
+func TestABadImageStopsTheDaemonRolloutUntilTheUserUndoesIt(t *testing.T) {
 	for _, fenceposts := range withAndWithoutSurge {
 		inDaemons(t, []string{"a", "b", "c"}, func(w *rolloutWorld) {
 			w.addDaemons(daemonSet(fenceposts))
@@ -397,14 +400,14 @@ func TestABadImageStopsTheDaemonRolloutUntilTheUserTakesItBack(t *testing.T) {
 	}
 }
 
-// A rollout that waited for broken Pods would never mend them.
+// A rollout that waited for broken Pods would never repair them.
 func TestOldDaemonsThatDoNotServeAreReplacedAtOnce(t *testing.T) {
 	for _, fenceposts := range withAndWithoutSurge {
 		inDaemons(t, []string{"a", "b", "c"}, func(w *rolloutWorld) {
 			w.addDaemons(daemonSet(fenceposts, daemonImage("bad")))
 			w.changeDaemons(daemonImage("v2"))
 			time.Sleep(10 * time.Second)
-			require.Equal(w, map[string]int{"v2": 3}, w.ready(), "all three are replaced at a time: nothing is lost")
+			require.Equal(w, map[string]int{"v2": 3}, w.ready(), "all three are replaced at the same time, because nothing is lost")
 		})
 	}
 }
@@ -495,7 +498,7 @@ func TestAFailedDaemonIsReplacedAndOneThatFailsAtOnceIsGivenTime(t *testing.T) {
 				time.Sleep(time.Second)
 			}
 			require.LessOrEqual(w, w.created(), 4, "the kubelet and the controller fight")
-			require.GreaterOrEqual(w, w.created(), 3, "in a minute, the node may have got room")
+			require.GreaterOrEqual(w, w.created(), 3, "within a minute, the node may have got room")
 			time.Sleep(time.Minute)
 			for range 2 { // the second one is new, and would wait
 				w.failPod(w.live()[0])
@@ -503,7 +506,7 @@ func TestAFailedDaemonIsReplacedAndOneThatFailsAtOnceIsGivenTime(t *testing.T) {
 			}
 			w.changeDaemons(daemonImage("v2"))
 			time.Sleep(10 * time.Second)
-			require.Equal(w, map[string]int{"v2": 1}, w.ready(), "that the old template failed says nothing about the new one")
+			require.Equal(w, map[string]int{"v2": 1}, w.ready(), "a failure of the old template says nothing about the new one")
 		})
 	}
 }
@@ -521,8 +524,8 @@ func TestADaemonThatHasEndedIsReplaced(t *testing.T) {
 	})
 }
 
-// The scheduler will never bind it, and it would be pending for good.
-func TestAPodForANodeThatIsGoneGoes(t *testing.T) {
+// The scheduler would never bind it, so it would be pending forever.
+func TestAPodForADeletedNodeIsDeleted(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.addNode("a")
 		w.addNode("b")
@@ -572,8 +575,9 @@ func TestTheDaemonSetsStatusCountsNodes(t *testing.T) {
 	})
 }
 
-// Two Pods on one node, or a node too many that is without, because the watch was late.
-func TestASlowWatchMakesNoDaemonTooManyAndNoneTooFew(t *testing.T) {
+// A late watch could bring two Pods to one node, or leave one node too many without a
+// Pod.
+func TestASlowWatchMakesNeitherTooManyDaemonsNorTooFew(t *testing.T) {
 	inDaemons(t, []string{"a", "b", "c", "d"}, func(w *rolloutWorld) {
 		w.slowWatch("pods", 300*time.Millisecond)
 		w.addDaemons(daemonSet())
@@ -589,7 +593,7 @@ func TestASlowWatchMakesNoDaemonTooManyAndNoneTooFew(t *testing.T) {
 	})
 }
 
-// A thousand nodes report each few minutes that they live.
+// A thousand nodes report every few minutes that they're alive.
 func TestANodesHeartbeatWakesNoDaemonSet(t *testing.T) {
 	inDaemons(t, []string{"a"}, func(w *rolloutWorld) {
 		w.addDaemons(daemonSet())
@@ -606,7 +610,7 @@ func TestANodesHeartbeatWakesNoDaemonSet(t *testing.T) {
 }
 
 // Two Pods of a daemon would use one port of the host; and without its revision, nobody can roll back to it.
-func TestADaemonSetSeesOrphansThatComeLaterAndARevisionThatGoes(t *testing.T) {
+func TestADaemonSetSeesOrphansThatComeLaterAndARevisionThatIsDeleted(t *testing.T) {
 	inDaemons(t, []string{"a"}, func(w *rolloutWorld) {
 		w.addDaemons(daemonSet())
 		add := func(name string, labels map[string]string, owners ...metav1.OwnerReference) {
@@ -617,14 +621,14 @@ func TestADaemonSetSeesOrphansThatComeLaterAndARevisionThatGoes(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		add("late", appWeb)
-		require.Len(w, w.live(), 1, "it is adopted, and one too many")
+		require.Len(w, w.live(), 1, "it's adopted, and then there's one too many")
 		require.NotEqual(w, "late", w.live()[0].Name)
 		require.NoError(w, w.Other.AppsV1().ControllerRevisions("default").Delete(w.ctx, w.controllerRevisions()[0].Name, metav1.DeleteOptions{}))
 		require.Len(w, w.controllerRevisions(), 1)
 		before := w.daemonReconciles()
 		add("shop", map[string]string{"app": "shop"})
 		add("of-another", appWeb, metav1.OwnerReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: "u", Controller: new(true)})
-		require.Equal(w, before, w.daemonReconciles(), "these are no business of the DaemonSet")
+		require.Equal(w, before, w.daemonReconciles(), "these are none of the DaemonSet's business")
 	})
 }
 
@@ -677,7 +681,7 @@ func TestEachFailureOfADaemonSetIsReported(t *testing.T) {
 			lift := w.Server.Inject(fakeapi.Fault{Match: match, Status: fakeapi.Forbidden()})
 			w.addDaemons(daemonSet(func(ds *appsv1.DaemonSet) { ds.Spec.RevisionHistoryLimit = new(int32(1)) }))
 			if match.Verb == "create" && match.Resource == "pods" {
-				require.Less(w, w.requestsTo("create", "pods"), 30, "refused Pods are tried one at a time, and ever later")
+				require.Less(w, w.requestsTo("create", "pods"), 30, "refused Pods are tried one at a time, after longer and longer pauses")
 			}
 			for _, image := range []string{"v2", "v3", "v2"} {
 				w.changeDaemons(daemonImage(image))
@@ -710,11 +714,11 @@ func TestADaemonSetThatIsBeingDeletedIsLeftToTheGarbageCollector(t *testing.T) {
 		sets := &mini.DaemonSets{Client: w.Manager.Client}
 		synctest.Wait()
 		_, err := sets.Reconcile(w.ctx, web)
-		require.NoError(w, err, "a DaemonSet that is gone is the normal end, not a failure")
+		require.NoError(w, err, "a deleted DaemonSet is the normal end, not a failure")
 	})
 }
 
-// Without one of its watches, the controller would miss what it has to do, and no error said so.
+// Without one of its watches, the controller would miss what it has to do, and no error would say so.
 func TestTheDaemonSetControllerNeedsAllItsKinds(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.needsAll(mini.NewDaemonSetController,
@@ -751,7 +755,7 @@ func TestARevisionThatCannotBeReadIsAFailure(t *testing.T) {
 	})
 }
 
-// To try an invalid selector again does not make it valid, and it selects nothing.
+// Retrying doesn't make an invalid selector valid.
 func TestADaemonSetWithAnInvalidSelectorIsAFailureThatNoRetryCures(t *testing.T) {
 	inDaemons(t, []string{"a"}, func(w *rolloutWorld) {
 		_, err := w.Server.Load(appsv1.SchemeGroupVersion.WithResource("daemonsets"), daemonSet(func(ds *appsv1.DaemonSet) {
@@ -790,14 +794,14 @@ func TestARevisionIsAPatchThatBringsTheTemplateBack(t *testing.T) {
 			require.NoError(w, err)
 			var ds appsv1.DaemonSet
 			require.NoError(w, json.Unmarshal(after, &ds))
-			require.Len(w, ds.Spec.Template.Spec.Containers, 1, "the patch replaces the template, and does not add to it")
+			require.Len(w, ds.Spec.Template.Spec.Containers, 1, "the patch replaces the template and doesn't add to it")
 			_, err = w.Other.AppsV1().DaemonSets("default").Patch(
 				w.ctx, "web", types.StrategicMergePatchType, rev.Data.Raw, metav1.PatchOptions{})
 			require.NoError(w, err)
 		}
 		time.Sleep(time.Minute)
 		require.Equal(w, map[string]string{"a": "v1"}, w.onNodes())
-		require.Equal(w, map[string]int64{"v1": 3, "v2": 2}, w.revisions(), "it is the newest again, and no new one")
+		require.Equal(w, map[string]int64{"v1": 3, "v2": 2}, w.revisions(), "it's the newest again, and there's no new one")
 	})
 }
 
@@ -823,7 +827,7 @@ func TestTheBytesOfARevisionDoNotMatterButItsTemplateDoes(t *testing.T) {
 }
 
 // Thousands of revisions after a year, or none to go back to.
-func TestTheOldestRevisionsGoButNoneThatAPodHas(t *testing.T) {
+func TestTheOldestRevisionsAreDeletedButNoneThatAPodHas(t *testing.T) {
 	inDaemons(t, []string{"a", "b", "c"}, func(w *rolloutWorld) {
 		w.addDaemons(daemonSet(func(ds *appsv1.DaemonSet) { ds.Spec.RevisionHistoryLimit = new(int32(2)) }))
 		for i := 2; i <= 5; i++ {
@@ -837,8 +841,9 @@ func TestTheOldestRevisionsGoButNoneThatAPodHas(t *testing.T) {
 	})
 }
 
-// Two templates with one hash are rare. A controller that does not see it rolls out the wrong one.
-func TestARevisionWhoseNameIsTakenGetsAnother(t *testing.T) {
+// Two templates with one hash are rare. A controller that overlooks it rolls out the
+// wrong one.
+func TestARevisionWhoseNameIsTakenGetsAnotherName(t *testing.T) {
 	inDaemons(t, []string{"a"}, func(w *rolloutWorld) {
 		w.addDaemons(daemonSet())
 		first := w.controllerRevisions()[0]
@@ -872,7 +877,7 @@ func TestARevisionWhoseAnswerWasLostIsFoundAgain(t *testing.T) {
 }
 
 // The set has a revision of that name, which an earlier template with the same hash has left.
-func TestARevisionOfTheSetsOwnWithAnotherTemplateIsNotTakenForItsOwn(t *testing.T) {
+func TestARevisionWithTheRightNameButAnotherTemplateIsNotUsed(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.addNode("a")
 		sets := &mini.DaemonSets{Client: w.cached()}
@@ -916,7 +921,7 @@ func TestOfTwoRevisionsWithTheTemplateTheNewestCounts(t *testing.T) {
 }
 
 // An error would make the set wait, and another process has done the work.
-func TestAPodThatAnotherProcessHasDeletedIsNoFailure(t *testing.T) {
+func TestAPodThatAnotherProcessHasDeletedIsNotAFailure(t *testing.T) {
 	gone := apierrors.NewNotFound(corev1.Resource("pods"), "").Status() // the server names the Pod
 	for _, status := range []*metav1.Status{&gone, fakeapi.Conflict()} {
 		inMemory(t, func(w *world) {
@@ -961,7 +966,7 @@ func TestOrphanedPodsAndRevisionsAreAdoptedByASetWithTheSameTemplate(t *testing.
 }
 
 // The user has taken the node out of the agent's reach, and the old agent would stay there with its bug.
-func TestARolloutTakesOldDaemonsFromNodesThatTheNewTemplateDoesNotTolerate(t *testing.T) {
+func TestARolloutRemovesOldDaemonsFromNodesThatTheNewTemplateDoesNotTolerate(t *testing.T) {
 	for i, strategy := range withAndWithoutSurge {
 		inDaemons(t, []string{"a", "b", "c"}, func(w *rolloutWorld) {
 			w.changeNode("a", taint("theirs", corev1.TaintEffectNoSchedule))
@@ -979,8 +984,8 @@ func TestARolloutTakesOldDaemonsFromNodesThatTheNewTemplateDoesNotTolerate(t *te
 	}
 }
 
-// The last node is left, and nothing is wanted any more.
-func TestARolloutThatNoNodeToleratesTakesAllOldDaemons(t *testing.T) {
+// No node may run the new template, not even the last one.
+func TestARolloutThatToleratesNoNodeRemovesAllOldDaemons(t *testing.T) {
 	for _, strategy := range withAndWithoutSurge {
 		inDaemons(t, []string{"a"}, func(w *rolloutWorld) {
 			w.changeNode("a", taint("theirs", corev1.TaintEffectNoSchedule))
@@ -1008,7 +1013,7 @@ func TestADaemonThatMovesToAnotherNodeServesUntilTheFreshOneDoes(t *testing.T) {
 	})
 }
 
-// OnDelete means that nobody but the user deletes Pods.
+// OnDelete means that only the user deletes Pods.
 func TestOnDeleteLeavesOldDaemonsOnNodesThatTheNewTemplateDoesNotTolerate(t *testing.T) {
 	inDaemons(t, []string{"a"}, func(w *rolloutWorld) {
 		w.changeNode("a", taint("theirs", corev1.TaintEffectNoSchedule))
@@ -1046,7 +1051,7 @@ func (w *world) twin(image string, number int64) {
 	}
 }
 
-// A restart of all agents is what a rollout is for, and nobody has asked for one.
+// Restarting all agents is a rollout, and the user didn't start one.
 func TestDaemonsOfATwinRevisionAreRelabelledAndNotRestarted(t *testing.T) {
 	inDaemons(t, []string{"a", "b"}, func(w *rolloutWorld) {
 		w.addDaemons(daemonSet())
@@ -1066,7 +1071,7 @@ func TestDaemonsOfATwinRevisionAreRelabelledAndNotRestarted(t *testing.T) {
 }
 
 // The original gives the new label to all Pods, and those with an older template never get the new one.
-func TestATwinRevisionMakesNoOldDaemonAFreshOne(t *testing.T) {
+func TestATwinRevisionDoesNotMakeAnOldDaemonFresh(t *testing.T) {
 	inDaemons(t, []string{"a", "b"}, func(w *rolloutWorld) {
 		w.addDaemons(daemonSet(daemonOnDelete))
 		w.changeDaemons(daemonImage("v2"))
@@ -1128,6 +1133,6 @@ func TestADaemonRolloutWhoseDeletionLosesItsAnswerKeepsToItsFenceposts(t *testin
 		w.changeDaemons(daemonImage("v2"))
 		_, fewest := w.counted(10 * time.Minute)
 		require.Equal(w, map[string]string{"a": "v2", "b": "v2", "c": "v2"}, w.onNodes())
-		require.Equal(w, 2, fewest, "two agents were away at one time")
+		require.Equal(w, 2, fewest, "two agents were missing at the same time")
 	})
 }

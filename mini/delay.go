@@ -7,10 +7,10 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// DelayQueue is a Queue to which requests can be added later.
+// DelayQueue is a Queue to which you can add requests after a delay.
 //
-// Guarantees: a request has at most one alarm, at the earliest time that was asked for.
-// Add and Get leave it alone: it rings all the same.
+// Guarantees: a request has at most one alarm, at the earliest of the times that you've
+// given. Add and Get don't touch the alarm, so it still rings.
 type DelayQueue struct {
 	*Queue
 
@@ -30,8 +30,8 @@ func NewDelayQueue(name string) *DelayQueue {
 	return &DelayQueue{Queue: NewQueue(name), alarms: map[Request]alarm{}}
 }
 
-// AddAfter adds the request when the delay is over. If the request has an alarm already,
-// the earlier one counts.
+// AddAfter adds the request when the delay is over. If the request already has an alarm,
+// the earlier of the two counts.
 func (q *DelayQueue) AddAfter(req Request, delay time.Duration) {
 	if delay <= 0 {
 		q.Add(req)
@@ -45,7 +45,7 @@ func (q *DelayQueue) AddAfter(req Request, delay time.Duration) {
 		if !at.Before(old.at) {
 			return
 		}
-		old.timer.Stop() // if this comes too late, both ring: one reconcile too many
+		old.timer.Stop() // if this is too late, both ring: one reconcile too many
 		outcome = trace.Replaced
 	}
 	q.alarms[req] = alarm{at, time.AfterFunc(delay, func() { q.ring(req) })}
@@ -78,8 +78,8 @@ func NewRetryQueue(name string) *RetryQueue {
 	}
 }
 
-// AddRateLimited counts a failure of the request, and adds it after a delay that grows
-// with the number of failures.
+// AddRateLimited counts a failure of the request, and adds the request after a delay that
+// grows with the number of failures.
 func (q *RetryQueue) AddRateLimited(req Request) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -87,8 +87,8 @@ func (q *RetryQueue) AddRateLimited(req Request) {
 	q.AddAfter(req, q.Backoff.After(q.failures[req]))
 }
 
-// Forget sets the failures of the request back to none. Call it after a success, or if
-// there will be no retry: otherwise the request stays in memory forever.
+// Forget sets the request's count of failures back to 0. Call it after a success, or if
+// you won't retry: otherwise the request stays in memory forever.
 func (q *RetryQueue) Forget(req Request) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -1,7 +1,10 @@
 package mini_test
 
 import (
+	"bytes"
 	"fmt"
+	"reflect"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -38,7 +41,26 @@ func moments(t *testing.T, q delayed, within time.Duration) (all []string) {
 	}
 }
 
-// A retry comes when it was asked for, and AddAfter blocks nobody until then.
+// mutexOf returns the lock of what owner points to: a test that holds it sees what a method does before it needs it. A reader's
+// own type may have another one. The mistakes that only such a test catches fail `make verify` if it's skipped for them.
+func mutexOf(t *testing.T, owner any) *sync.Mutex {
+	t.Helper()
+	mu := reflect.ValueOf(owner).Elem().FieldByName("mu")
+	if !mu.IsValid() || mu.Type() != reflect.TypeFor[sync.Mutex]() {
+		t.Skip("the type has another lock than in the reference")
+	}
+	return (*sync.Mutex)(mu.Addr().UnsafePointer())
+}
+
+// aLockIsAwaited returns true if some goroutine waits for a lock: the dump of all of them says so.
+func aLockIsAwaited() bool {
+	dump := make([]byte, 1<<20)
+	return bytes.Contains(dump[:runtime.Stack(dump, true)], []byte("[sync.Mutex.Lock"))
+}
+
+// A retry comes when its delay is over, and AddAfter doesn't block its caller until then.
+//
+// Function: DelayQueue.AddAfter
 func TestADelayedRequestIsAddedWhenItsDelayIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mini.NewDelayQueue("test")
@@ -49,21 +71,23 @@ func TestADelayedRequestIsAddedWhenItsDelayIsOver(t *testing.T) {
 	})
 }
 
+// Function: DelayQueue.AddAfter
 func TestWithoutADelayARequestIsAddedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mini.NewDelayQueue("test")
 		q.AddAfter(request("a"), 0)
 		q.AddAfter(request("b"), -time.Second)
-		require.Equal(t, 2, q.Len(), "a delay of zero is none, and one that is over is none")
+		require.Equal(t, 2, q.Len(), "a delay of zero, or one that's over, isn't a delay")
 		q.AddAfter(request("c"), time.Nanosecond)
 		require.Equal(t, 2, q.Len())
 		synctest.Wait()
 		time.Sleep(time.Nanosecond)
 		synctest.Wait()
-		require.Equal(t, 3, q.Len(), "a short delay is a delay, too")
+		require.Equal(t, 3, q.Len(), "a short delay is still a delay")
 	})
 }
 
+// Function: DelayQueue.AddAfter
 func TestAnAlarmIsBroughtForward(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mini.NewDelayQueue("test")
@@ -71,12 +95,14 @@ func TestAnAlarmIsBroughtForward(t *testing.T) {
 		time.Sleep(time.Second)
 		q.AddAfter(request("a"), 2*time.Second)
 		require.Equal(t, []string{"2s a"}, moments(t, q, 20*time.Second),
-			"the earlier time counts, and the later one is gone")
+			"only the earlier alarm counts")
 	})
 }
 
-// A reconcile that was asked for in a second must not be put off by one that has an hour.
-func TestAnAlarmIsNotPutBack(t *testing.T) {
+// An alarm in an hour must not postpone a reconcile that's due in a second.
+//
+// Function: DelayQueue.AddAfter
+func TestAnAlarmIsNotPostponed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mini.NewDelayQueue("test")
 		q.AddAfter(request("a"), 2*time.Second)
@@ -87,6 +113,7 @@ func TestAnAlarmIsNotPutBack(t *testing.T) {
 	})
 }
 
+// Function: DelayQueue.ring
 func TestAnAlarmThatHasRungMakesRoomForTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mini.NewDelayQueue("test")
@@ -139,7 +166,7 @@ func TestAnAlarmThatRingsAfterShutDownAddsNothing(t *testing.T) {
 	})
 }
 
-func TestDrainWaitsForWorkersButForNoAlarm(t *testing.T) {
+func TestDrainWaitsForWorkersButNotForAlarms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mini.NewDelayQueue("test")
 		q.Add(request("a"))
@@ -150,6 +177,57 @@ func TestDrainWaitsForWorkersButForNoAlarm(t *testing.T) {
 		q.ShutDownWithDrain()
 		require.Equal(t, time.Second, time.Since(began))
 	})
+}
+
+// The worker that gets the request sets the next alarm. If the one that has rung were
+// still there, it would count as the earlier one.
+//
+// Function: DelayQueue.ring
+func TestAnAlarmIsRemovedBeforeItAddsItsRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewDelayQueue("test")
+		alarms := mutexOf(t, q)
+		q.AddAfter(request("a"), time.Second)
+		alarms.Lock() // ring needs it to remove the alarm
+		time.Sleep(time.Second)
+		for q.Len() == 0 && !aLockIsAwaited() {
+			runtime.Gosched()
+		}
+		waiting := q.Len()
+		alarms.Unlock()
+		require.Zero(t, waiting, "a worker could have the request, and its next alarm would not be set")
+	})
+}
+
+// An alarm that rings before AddAfter has stored it finds nothing to remove. Stored after
+// that, it stays forever, and no later one is set. Timers are that quick only now and
+// then, so this test sets many, with more threads than processors.
+//
+// Function: DelayQueue.AddAfter
+func TestAnAlarmThatRingsAtOnceLeavesNothingBehind(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	q := mini.NewDelayQueue("test")
+	q.Trace = trace.New(1 << 16)
+	const all = 8000
+	var worker sync.WaitGroup
+	worker.Go(func() {
+		for range all {
+			req, _ := q.Get()
+			q.AddAfter(req, time.Hour)
+			q.Done(req)
+		}
+	})
+	for i := range all {
+		q.AddAfter(request(fmt.Sprint(i)), time.Nanosecond)
+	}
+	worker.Wait()
+	set := 0
+	for _, e := range q.Trace.Events() {
+		if e.Kind == trace.Delay && e.Took == time.Hour {
+			set++
+		}
+	}
+	require.Equal(t, all, set, "alarms that have rung are still there, and so there are no new ones")
 }
 
 func TestAlarmsFromManyGoroutines(t *testing.T) {
@@ -175,6 +253,8 @@ func TestAlarmsFromManyGoroutines(t *testing.T) {
 }
 
 // What fails for a minute should not be tried a thousand times.
+//
+// Function: RetryQueue.AddRateLimited
 func TestTheDelayDoublesWithEachFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mini.NewRetryQueue("test")
@@ -202,7 +282,9 @@ func TestTheDelayDoublesWithEachFailure(t *testing.T) {
 }
 
 // One broken object must not slow down all others.
-func TestEachRequestHasFailuresOfItsOwn(t *testing.T) {
+//
+// Function: RetryQueue.AddRateLimited
+func TestEachRequestHasItsOwnFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mini.NewRetryQueue("test")
 		for range 4 {
@@ -228,6 +310,8 @@ func finish(t *testing.T, q *mini.RetryQueue) {
 }
 
 // After a success, the next failure is a new one.
+//
+// Function: RetryQueue.Forget
 func TestForgetStartsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mini.NewRetryQueue("test")
@@ -235,8 +319,10 @@ func TestForgetStartsOver(t *testing.T) {
 			q.AddRateLimited(request("a"))
 			finish(t, q)
 		}
+		q.AddAfter(request("a"), time.Second)
 		q.Forget(request("a"))
 		q.Forget(request("b"))
+		require.Equal(t, []string{"1s a"}, moments(t, q, time.Minute), "it forgets failures, but no alarm")
 		require.Zero(t, q.NumRequeues(request("a")))
 		q.AddRateLimited(request("a"))
 		began := time.Now()
@@ -245,6 +331,7 @@ func TestForgetStartsOver(t *testing.T) {
 	})
 }
 
+// Function: RetryQueue.AddRateLimited
 func TestTheBackoffOfAQueueCanBeChosen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mini.NewRetryQueue("test")
@@ -279,6 +366,7 @@ func TestFailuresAreCountedFromManyGoroutines(t *testing.T) {
 	})
 }
 
+// Function: DelayQueue.AddAfter
 func TestTheFlightRecorderShowsDelays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mini.NewDelayQueue("test")

@@ -14,7 +14,7 @@ import (
 
 // Reasons of the Progressing condition that the next reconcile looks at.
 const (
-	ReplicaSetUpdatedReason = "ReplicaSetUpdated" // there is progress
+	ReplicaSetUpdatedReason = "ReplicaSetUpdated" // there's progress
 	NewRSAvailableReason    = "NewReplicaSetAvailable"
 	PausedDeployReason      = "DeploymentPaused"
 )
@@ -34,21 +34,21 @@ func NewDeploymentController(m *Manager) (*Controller, error) {
 	c.Watch(sets, enqueueAdopters(deployments, func(d Object) *metav1.LabelSelector {
 		return d.(*appsv1.Deployment).Spec.Selector
 	}))
-	// Recreate waits until the cache shows that the old Pods are gone.
+	// Recreate waits until the cache shows that the old Pods were deleted.
 	c.Watch(pods, func(change Change) (all []Request) {
 		for _, key := range setOf(change) {
-			all = append(all, ofSet(Change{New: sets.Get(key)})...) // none if it is gone
+			all = append(all, ofSet(Change{New: sets.Get(key)})...) // none if deleted
 		}
 		return all
 	}, func(change Change) bool { return change.New == nil })
 	return c, m.err
 }
 
-// Reconcile brings a Deployment one step on, and reports where it stands.
+// Reconcile takes a Deployment one step further, and reports where it stands.
 func (c *Deployments) Reconcile(ctx context.Context, req Request) (Result, error) {
 	r, err := c.getRollout(ctx, req)
 	if r == nil {
-		return Result{}, err // nil if there is nothing to do
+		return Result{}, err // nil if there's nothing to do
 	}
 	if err := c.scaleOrRoll(ctx, r); err != nil {
 		return Result{}, err
@@ -60,13 +60,13 @@ func (c *Deployments) Reconcile(ctx context.Context, req Request) (Result, error
 			return Result{}, err
 		}
 	}
-	// No watch reports that a deadline has passed: call us again then.
+	// No watch reports that a deadline has passed, so come back then.
 	progress := getCondition(status.Conditions, appsv1.DeploymentProgressing)
 	result := Result{RequeueAfter: progressDeadline(r.d, progress).Sub(now.Time)}
 	return result, c.syncDeploymentStatus(ctx, r, status)
 }
 
-// syncDeploymentStatus writes the status and the revision, if they are different.
+// syncDeploymentStatus writes the status and the revision if they've changed.
 func (c *Deployments) syncDeploymentStatus(
 	ctx context.Context, r *rollout, status appsv1.DeploymentStatus,
 ) error {
@@ -106,7 +106,7 @@ func deploymentStatus(r *rollout, now metav1.Time) (status appsv1.DeploymentStat
 	return status
 }
 
-// getCondition returns the zero value if there is no condition of this type.
+// getCondition returns the condition of this type, or the zero value if there's none.
 func getCondition(all []condition, kind appsv1.DeploymentConditionType) condition {
 	for _, c := range all {
 		if c.Type == kind {
@@ -116,8 +116,8 @@ func getCondition(all []condition, kind appsv1.DeploymentConditionType) conditio
 	return condition{}
 }
 
-// withTimes keeps the times of what has not changed. Progress is an exception: each bit
-// of it moves the deadline.
+// withTimes keeps the times of a condition that hasn't changed. Progress is an exception,
+// because each bit of it moves the deadline.
 func withTimes(c, was condition, now metav1.Time) condition {
 	if c == was || c.Reason == was.Reason && c.Reason != ReplicaSetUpdatedReason {
 		return was
@@ -138,8 +138,8 @@ func availableCondition(d *appsv1.Deployment, available int32) (c condition) {
 	return c
 }
 
-// progressingCondition says whether the rollout gets on. It stays as it was until there
-// is a reason to change it.
+// progressingCondition says whether the rollout makes progress. It stays as it was until
+// there's a reason to change it.
 func progressingCondition(
 	r *rollout, status *appsv1.DeploymentStatus, now metav1.Time,
 ) (c condition) {
@@ -153,7 +153,7 @@ func progressingCondition(
 	case was.Reason == "" || r.newRS != nil && Revision(r.newRS) != Revision(r.d):
 		c.Reason = ReplicaSetUpdatedReason // a rollout has begun
 	case was.Reason == NewRSAvailableReason && status.Replicas == status.UpdatedReplicas:
-		return was // it is over: Pods that fail later are no new rollout
+		return was // it's over: Pods that fail later don't start a new one
 	case deploymentComplete(r.d, status):
 		c.Reason = NewRSAvailableReason
 	case deploymentProgressing(&r.d.Status, status):
@@ -167,13 +167,14 @@ func progressingCondition(
 	return c
 }
 
-// progressDeadline is when there will have been no progress for too long.
+// progressDeadline returns when the rollout counts as stuck if there's no progress until
+// then.
 func progressDeadline(d *appsv1.Deployment, was condition) time.Time {
 	seconds := time.Duration(*d.Spec.ProgressDeadlineSeconds)
 	return was.LastUpdateTime.Add(seconds * time.Second)
 }
 
-// deploymentComplete returns true if all new Pods are available, and no old one is left.
+// deploymentComplete returns true if all new Pods are available and no old one is left.
 func deploymentComplete(d *appsv1.Deployment, status *appsv1.DeploymentStatus) bool {
 	return status.UpdatedReplicas == *d.Spec.Replicas &&
 		status.Replicas == status.UpdatedReplicas &&
@@ -189,8 +190,9 @@ func deploymentProgressing(before, after *appsv1.DeploymentStatus) bool {
 		after.AvailableReplicas > before.AvailableReplicas
 }
 
-// cleanupDeployment deletes the oldest revisions, and keeps as many as the user wants to
-// be able to roll back to. It deletes no ReplicaSet that has Pods or may get some.
+// cleanupDeployment deletes the oldest revisions, and keeps the number that the user
+// wants to be able to roll back to. It never deletes a ReplicaSet that has Pods or may
+// get some.
 func (c *Deployments) cleanupDeployment(ctx context.Context, r *rollout) error {
 	old := slices.SortedFunc(slices.Values(r.oldRSs), func(a, b *appsv1.ReplicaSet) int {
 		return cmp.Compare(Revision(a), Revision(b))
@@ -199,7 +201,7 @@ func (c *Deployments) cleanupDeployment(ctx context.Context, r *rollout) error {
 		if *rs.Spec.Replicas > 0 || !settled(rs) {
 			continue
 		}
-		// A conflict says that it has changed: a user may have scaled it up.
+		// A conflict means that it has changed: a user may have scaled it up.
 		unchanged := &metav1.Preconditions{
 			UID: &rs.UID, ResourceVersion: &rs.ResourceVersion,
 		}

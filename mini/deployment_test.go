@@ -33,7 +33,7 @@ func (w *rolloutWorld) condition(kind appsv1.DeploymentConditionType) appsv1.Dep
 			found = append(found, c)
 		}
 	}
-	require.LessOrEqual(w, len(found), 1, "a condition is there once")
+	require.LessOrEqual(w, len(found), 1, "each condition exists once")
 	if found == nil {
 		return appsv1.DeploymentCondition{}
 	}
@@ -48,6 +48,8 @@ func (w *rolloutWorld) progress() string {
 }
 
 // kubectl rollout status reads these numbers, and believes them if the generation is the current one.
+//
+// Function: deploymentStatus
 func TestTheStatusAddsUpWhatTheReplicaSetsReport(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
 		w.create(deployment(10, fenceposts("3", "2")))
@@ -118,11 +120,13 @@ func TestProgressIsReported(t *testing.T) {
 		since := w.condition(appsv1.DeploymentProgressing)
 		w.change(replicas(3))
 		time.Sleep(time.Minute)
-		require.Equal(w, since, w.condition(appsv1.DeploymentProgressing), "scaling is no rollout")
+		require.Equal(w, since, w.condition(appsv1.DeploymentProgressing), "scaling isn't a rollout")
 	})
 }
 
 // Otherwise the deadline of this rollout would count from the end of the last one.
+//
+// Function: progressingCondition
 func TestARolloutThatHasJustBegunSaysSo(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
 		w.create(deployment(2))
@@ -187,8 +191,10 @@ func TestEachBitOfProgressMovesTheDeadline(t *testing.T) {
 	})
 }
 
-// A tool that rolls back failed releases would take back one that has worked for a month.
-func TestWhatIsCompleteDoesNotBecomeLateAgain(t *testing.T) {
+// A tool that rolls back failed releases would roll back one that has worked for a month.
+//
+// Function: progressingCondition
+func TestACompleteRolloutDoesNotBecomeLateAgain(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
 		w.create(deployment(2, deadline(30)))
 		complete := w.condition(appsv1.DeploymentProgressing)
@@ -202,12 +208,14 @@ func TestWhatIsCompleteDoesNotBecomeLateAgain(t *testing.T) {
 		time.Sleep(time.Hour)
 		require.EqualValues(w, 1, w.get().Status.AvailableReplicas)
 		require.Equal(w, complete, w.condition(appsv1.DeploymentProgressing),
-			"a Pod that fails long after the rollout is no failure of the rollout")
+			"a Pod that fails long after the rollout isn't a failure of the rollout")
 	})
 }
 
 // A user who pauses for an hour would be told that the rollout has failed.
-func TestAPauseIsNotLate(t *testing.T) {
+//
+// Function: progressingCondition
+func TestAPausedRolloutIsNotLate(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
 		w.create(deployment(10, fenceposts("3", "2"), deadline(60)))
 		w.change(image("bad"))
@@ -248,6 +256,8 @@ func TestARecreateIsWokenByTheEndOfTheLastPod(t *testing.T) {
 }
 
 // Each rollout of a Deployment that is a month old would begin with a failure.
+//
+// Function: progressingCondition
 func TestTheNextRolloutIsNotLateBeforeItHasAReplicaSet(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
 		w.create(deployment(3, recreate, deadline(60)))
@@ -261,11 +271,13 @@ func TestTheNextRolloutIsNotLateBeforeItHasAReplicaSet(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		require.Equal(w, "True NewReplicaSetAvailable", w.progress())
 		require.Equal(w, transition, w.condition(appsv1.DeploymentProgressing).LastTransitionTime,
-			"the deadline of the last rollout has passed, and not that of this one")
+			"the last rollout's deadline has passed, but not this one's")
 	})
 }
 
 // Without a limit, ReplicaSets pile up; with a wrong one, there is nothing to roll back to.
+//
+// Function: Deployments.cleanupDeployment
 func TestTheHistoryHasALimit(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
 		w.create(deployment(1, func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(2)) }))
@@ -282,10 +294,10 @@ func TestTheHistoryHasALimit(t *testing.T) {
 
 		w.change(image("bad"))
 		time.Sleep(30 * time.Second)
-		require.Len(w, w.sizes(), 4, "a rollout that is under way may have to be undone")
+		require.Len(w, w.sizes(), 4, "a rollout that's still running may have to be undone")
 		w.change(func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit, d.Spec.Paused = new(int32(1)), true })
 		time.Sleep(30 * time.Second)
-		require.Equal(w, map[string]int32{"v5": 1, "bad": 1}, w.sizes(), "an old one with Pods counts, too")
+		require.Equal(w, map[string]int32{"v5": 1, "bad": 1}, w.sizes(), "an old one with Pods counts as well")
 		w.change(func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(0)) })
 		time.Sleep(30 * time.Second)
 		require.Equal(w, map[string]int32{"v5": 1, "bad": 1}, w.sizes(), "a ReplicaSet with Pods stays")
@@ -293,6 +305,8 @@ func TestTheHistoryHasALimit(t *testing.T) {
 }
 
 // A controller that wakes itself keeps the API server busy forever.
+//
+// Function: Deployments.syncDeploymentStatus
 func TestADeploymentsStatusIsWrittenOnlyIfItDiffers(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
 		w.create(deployment(2))
@@ -342,7 +356,9 @@ func TestAFailedStatusIsWrittenAgain(t *testing.T) {
 }
 
 // A user deletes the Deployment while it is being reconciled: the log would show an error for each.
-func TestADeploymentThatIsGoneBeforeItsStatusIsWrittenIsNoFailure(t *testing.T) {
+//
+// Function: Deployments.syncDeploymentStatus
+func TestADeploymentThatIsDeletedBeforeItsStatusIsWrittenIsNotAFailure(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
 		w.create(deployment(3))
 		w.Server.Inject(fakeapi.Fault{
@@ -387,7 +403,9 @@ func (w *rolloutWorld) report(image string, replicas, ready, available int32) {
 	require.NoError(w, w.reconcile())
 }
 
-// A rollout that gets on in one way only would be late.
+// Otherwise a rollout that makes only one kind of progress would count as stuck.
+//
+// Function: progressingCondition
 func TestProgressIsAnyOfFourChanges(t *testing.T) {
 	byHand(t, func(w *rolloutWorld) {
 		w.create(deployment(4, fenceposts("2", "0")))
@@ -420,6 +438,8 @@ func TestProgressIsAnyOfFourChanges(t *testing.T) {
 }
 
 // A script would go on with a release that is half done, or would never go on.
+//
+// Function: deploymentComplete
 func TestCompleteMeansThatAllNewPodsAreAvailableAndNoOldOnesAreLeft(t *testing.T) {
 	byHand(t, func(w *rolloutWorld) {
 		w.create(deployment(4, deadline(60)))
@@ -438,9 +458,9 @@ func TestCompleteMeansThatAllNewPodsAreAvailableAndNoOldOnesAreLeft(t *testing.T
 		complete := w.condition(appsv1.DeploymentProgressing)
 		time.Sleep(time.Hour)
 		w.report("v1", 1, 0, 0)
-		require.Equal(w, complete, w.condition(appsv1.DeploymentProgressing), "what was complete has no deadline")
+		require.Equal(w, complete, w.condition(appsv1.DeploymentProgressing), "a complete rollout has no deadline")
 		w.report("v1", 1, 1, 0)
-		require.Equal(w, "True ReplicaSetUpdated", w.progress(), "there are old Pods, and it gets on")
+		require.Equal(w, "True ReplicaSetUpdated", w.progress(), "there are old Pods left, but it makes progress")
 
 		w.report("v1", 0, 0, 0)
 		d := w.get()
@@ -448,11 +468,13 @@ func TestCompleteMeansThatAllNewPodsAreAvailableAndNoOldOnesAreLeft(t *testing.T
 		_, err := w.Other.AppsV1().Deployments("default").UpdateStatus(w.ctx, d, metav1.UpdateOptions{})
 		require.NoError(w, err)
 		require.NoError(w, w.reconcile())
-		require.Equal(w, "True ReplicaSetUpdated", w.progress(), "without a condition of before, a rollout begins")
+		require.Equal(w, "True ReplicaSetUpdated", w.progress(), "without an earlier condition, a rollout begins")
 	})
 }
 
 // A negative number of Pods makes no sense, and a lost count makes the next name collide again.
+//
+// Function: deploymentStatus
 func TestTheStatusCountsNoPodsBelowZeroAndKeepsTheCollisions(t *testing.T) {
 	byHand(t, func(w *rolloutWorld) {
 		w.create(deployment(4))
@@ -465,13 +487,15 @@ func TestTheStatusCountsNoPodsBelowZeroAndKeepsTheCollisions(t *testing.T) {
 		w.report("v1", 4, 3, 2)
 		require.EqualValues(w, 2, w.get().Status.UnavailableReplicas)
 		w.report("v1", 6, 6, 6)
-		require.Zero(w, w.get().Status.UnavailableReplicas, "2 more Pods are available than the ReplicaSets ask for")
+		require.Zero(w, w.get().Status.UnavailableReplicas, "2 more Pods are available than the ReplicaSets want")
 		require.Equal(w, new(int32(3)), w.get().Status.CollisionCount)
 	})
 }
 
 // Its Pods would run on without an owner.
-func TestAReplicaSetIsKeptUntilItsLastPodIsGone(t *testing.T) {
+//
+// Function: Deployments.cleanupDeployment
+func TestAReplicaSetIsKeptUntilItsLastPodHasEnded(t *testing.T) {
 	byHand(t, func(w *rolloutWorld) {
 		w.create(deployment(1, fenceposts("1", "0"), func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(0)) }))
 		require.NoError(w, w.reconcile())
@@ -490,7 +514,9 @@ func TestAReplicaSetIsKeptUntilItsLastPodIsGone(t *testing.T) {
 	})
 }
 
-// What is not reported is not tried again.
+// An error that isn't returned isn't retried.
+//
+// Function: Deployments.Reconcile
 func TestEachFailureOfADeploymentIsReported(t *testing.T) {
 	for _, match := range []fakeapi.Match{
 		{Verb: "patch", Resource: "replicasets"}, {Verb: "create", Resource: "replicasets"},
@@ -534,6 +560,8 @@ func TestFiveDeploymentsAreReconciledAtTheSameTime(t *testing.T) {
 }
 
 // A user creates a Deployment, and does not want it to start yet.
+//
+// Function: progressingCondition
 func TestADeploymentThatIsPausedFromTheBeginningSaysSo(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
 		w.create(deployment(1, pause(true)))
@@ -543,7 +571,7 @@ func TestADeploymentThatIsPausedFromTheBeginningSaysSo(t *testing.T) {
 }
 
 // A Pod may outlive its ReplicaSet by an hour.
-func TestTheEndOfAPodWhoseReplicaSetIsGoneConcernsNoDeployment(t *testing.T) {
+func TestTheEndOfAPodWhoseReplicaSetWasDeletedConcernsNoDeployment(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
 		w.create(deployment(1))
 		pod := w.world.orphan(replicaSet("other", 0), "late")
@@ -557,7 +585,7 @@ func TestTheEndOfAPodWhoseReplicaSetIsGoneConcernsNoDeployment(t *testing.T) {
 	})
 }
 
-// Without one of its watches, the controller would miss what it has to do, and no error said so.
+// Without one of its watches, the controller would miss what it has to do, and no error would say so.
 func TestTheDeploymentControllerNeedsAllItsKinds(t *testing.T) {
 	inMemory(t, func(w *world) {
 		d, rs, pod := &appsv1.Deployment{}, &appsv1.ReplicaSet{}, &corev1.Pod{}
@@ -600,11 +628,11 @@ func TestAnOrphanedReplicaSetThatComesLaterIsAdoptedAndItsExtraPodsGo(t *testing
 		w.orphan("v0", 3)
 		require.Contains(w, w.adopted(time.Minute), "v0", "it matches the Deployment's selector")
 		require.Equal(w, map[string]int32{"v0": 0, "v1": 3}, w.sizes())
-		require.Equal(w, map[string]int{"v1": 3}, w.ready(), "three extra Pods stay for good")
+		require.Equal(w, map[string]int{"v1": 3}, w.ready(), "three extra Pods stay forever")
 	})
 }
 
-// A user takes a ReplicaSet out by a label, looks into its Pods, and puts it back.
+// A user removes a ReplicaSet by changing a label, inspects its Pods, and puts it back.
 func TestAReplicaSetThatIsRelabelledIsReleasedAndThenAdoptedAgain(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
 		w.create(deployment(3))
@@ -619,7 +647,7 @@ func TestAReplicaSetThatIsRelabelledIsReleasedAndThenAdoptedAgain(t *testing.T) 
 		time.Sleep(time.Hour)
 		w.relabelSet(first.Name, first.Labels)
 		require.Len(w, w.adopted(time.Minute), 2, "both are the Deployment's")
-		require.Equal(w, map[string]int{"v1": 3}, w.ready(), "three extra Pods stay for good")
+		require.Equal(w, map[string]int{"v1": 3}, w.ready(), "three extra Pods stay forever")
 		require.EqualValues(w, 3, w.get().Status.UpdatedReplicas)
 	})
 }
@@ -658,7 +686,7 @@ func TestOfTwoDeploymentsThatMatchAReplicaSetOneAdoptsItAndTheOtherLeavesItAlone
 }
 
 // The garbage collector would delete what it adopts.
-func TestADeploymentThatADeletionHasReachedAdoptsNoReplicaSet(t *testing.T) {
+func TestADeploymentThatIsBeingDeletedAdoptsNoReplicaSet(t *testing.T) {
 	for _, lag := range []time.Duration{0, time.Minute} { // until the cache shows the deletion
 		inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
 			w.slowWatch("deployments", lag)
@@ -674,7 +702,8 @@ func TestADeploymentThatADeletionHasReachedAdoptsNoReplicaSet(t *testing.T) {
 	}
 }
 
-// An owner reference with the UID of the old Deployment dooms the ReplicaSet.
+// With the UID of the old Deployment as its owner, the ReplicaSet would be deleted as
+// garbage.
 func TestADeploymentThatHasBeenReplacedAdoptsNothingUnderItsOldUID(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
 		w.slowWatch("deployments", time.Minute)
@@ -690,6 +719,8 @@ func TestADeploymentThatHasBeenReplacedAdoptsNothingUnderItsOldUID(t *testing.T)
 }
 
 // A user scales an old ReplicaSet up to look into the bug that it has.
+//
+// Function: Deployments.cleanupDeployment
 func TestAnOldReplicaSetThatIsScaledUpAtThatMomentIsNotCleanedUp(t *testing.T) {
 	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
 		w.slowWatch("replicasets", time.Minute)
@@ -702,6 +733,6 @@ func TestAnOldReplicaSetThatIsScaledUpAtThatMomentIsNotCleanedUp(t *testing.T) {
 		w.changeReplicaSet(old.Name, func(rs *appsv1.ReplicaSet) { rs.Spec.Replicas = new(int32(1)) })
 		w.change(func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(0)) })
 		time.Sleep(time.Second)
-		require.Contains(w, w.sizes(), "v1", "its Pod would go without a rollout, or stay without an owner")
+		require.Contains(w, w.sizes(), "v1", "its Pod would be deleted without a rollout, or stay without an owner")
 	})
 }

@@ -16,7 +16,8 @@ import (
 	netutils "k8s.io/utils/net"
 )
 
-// The label that says who writes the Endpoints, and our value, which is Kubernetes' own.
+// The label that says who writes the Endpoints, and our value, the one that Kubernetes
+// uses.
 //
 //lint:file-ignore SA1019 Endpoints are deprecated, and still the simplest picture.
 const (
@@ -24,25 +25,24 @@ const (
 	controllerName = "endpoint-controller"
 )
 
-// Endpoints is a reconciler that writes down where the Pods of a Service can be reached.
+// Endpoints is a Reconciler that writes down where you can reach the Pods of a Service.
 //
-// Guarantees: it writes only if the content changes. It leaves the Endpoints of a Service
-// without a selector, and of type ExternalName, to the user who writes them.
+// Guarantees: it writes only if the content changes. If the Service has no selector or is
+// of type ExternalName, it leaves the Endpoints to the user who writes them.
 type Endpoints struct {
 	Client *CachedClient
 }
 
-// NewEndpointsController returns the controller for Endpoints, which the manager's
-// AddController makes run. Its requests are Services: an Endpoints object has the name
-// of its Service.
+// NewEndpointsController returns the controller with its watches. Add it to m. A request
+// names a Service, and so its Endpoints, which have the same name.
 func NewEndpointsController(m *Manager) (*Controller, error) {
 	services := m.Informer(&corev1.Service{})
 	pods := m.Informer(&corev1.Pod{})
 	endpoints := m.Informer(&corev1.Endpoints{})
 	c := m.NewController("endpoints", 1, &Endpoints{Client: m.Client})
 	c.Watch(services, EnqueueObject)
-	// With the old labels and with the new ones: a Pod leaves one Service and enters
-	// another one in a single change.
+	// By the old labels and by the new ones, because a Pod can leave one Service and join
+	// another in a single change.
 	c.Watch(pods, EnqueueMapped(func(pod Object) []Request {
 		return servicesOf(services, pod)
 	}))
@@ -62,7 +62,7 @@ func servicesOf(services *SharedInformer, pod Object) (matching []Request) {
 	return matching
 }
 
-// Reconcile makes the Endpoints of a Service what its Pods are.
+// Reconcile makes the Endpoints of a Service match its Pods.
 func (e *Endpoints) Reconcile(ctx context.Context, req Request) (Result, error) {
 	current, err := Get[*corev1.Endpoints](ctx, e.Client, req)
 	if apierrors.IsNotFound(err) {
@@ -73,7 +73,7 @@ func (e *Endpoints) Reconcile(ctx context.Context, req Request) (Result, error) 
 	service, err := Get[*corev1.Service](ctx, e.Client, req)
 	if apierrors.IsNotFound(err) {
 		if current == nil || current.Labels[labelManagedBy] != controllerName {
-			return Result{}, nil // a user's, whose Service may be yet to come
+			return Result{}, nil // a user's, and the Service may be yet to come
 		}
 		return Result{}, e.Client.Delete(ctx, current, metav1.DeleteOptions{})
 	}
@@ -101,8 +101,8 @@ func (e *Endpoints) Reconcile(ctx context.Context, req Request) (Result, error) 
 	return Result{}, e.Client.Update(ctx, next)
 }
 
-// endpointsFor returns current as it should be. What it says nothing about stays, such
-// as the annotations of users.
+// endpointsFor returns current as it should be. It keeps everything that isn't ours to
+// write, such as a user's annotations.
 func endpointsFor(
 	service *corev1.Service, pods []*corev1.Pod, current *corev1.Endpoints,
 ) *corev1.Endpoints {
@@ -115,9 +115,9 @@ func endpointsFor(
 	return next
 }
 
-// EndpointSubsets returns where the Pods of the Service can be reached. It depends on
-// what the Pods are, and not on their order: Pods with the same ports share a subset, and
-// everything is sorted.
+// EndpointSubsets returns where you can reach the Pods of the Service. Pods with the same
+// ports share a subset. Everything is sorted, so the result doesn't depend on the order
+// of the Pods.
 func EndpointSubsets(
 	service *corev1.Service, pods []*corev1.Pod,
 ) (subsets []corev1.EndpointSubset) {
@@ -125,7 +125,8 @@ func EndpointSubsets(
 	byName := func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) }
 	for _, pod := range slices.SortedFunc(slices.Values(pods), byName) {
 		ports, key := portsOf(service, pod)
-		// A headless Service may have no ports: it is a name for the addresses.
+		// A headless Service may have no ports, because it's only a name for the
+		// addresses.
 		hasPorts := len(ports) > 0 || len(service.Spec.Ports) == 0
 		if !hasPorts || !shouldPodBeInEndpoints(service, pod) {
 			continue
@@ -147,7 +148,7 @@ func EndpointSubsets(
 }
 
 // shouldPodBeInEndpoints is false for a Pod that has no address of the Service's family,
-// that has ended, or that is ending. The last still serves Services that publish
+// has ended, or is ending. But a Pod that's ending stays if the Service publishes
 // addresses in any state.
 func shouldPodBeInEndpoints(service *corev1.Service, pod *corev1.Pod) bool {
 	return podIPFor(service, pod) != "" && !isPodTerminal(pod) &&
@@ -166,8 +167,9 @@ func podIPFor(service *corev1.Service, pod *corev1.Pod) string {
 }
 
 // isIPv6 is true if the Service's Endpoints list IPv6 addresses. Of two families the
-// first one counts: by convention, Endpoints list one. If the Service names none, its own
-// address decides, and the Pod's first one if the Service has no address either.
+// first one counts, because by convention Endpoints list only one. If the Service names
+// no family, its own address decides, or the Pod's first one if the Service has no
+// address either.
 func isIPv6(service *corev1.Service, pod *corev1.Pod) bool {
 	switch clusterIP := service.Spec.ClusterIP; {
 	case len(service.Spec.IPFamilies) > 0:
@@ -179,7 +181,7 @@ func isIPv6(service *corev1.Service, pod *corev1.Pod) bool {
 	}
 }
 
-// podToEndpointAddress returns where the Pod is, and which Pod it is.
+// podToEndpointAddress says where the Pod is, and which Pod it is.
 func podToEndpointAddress(
 	service *corev1.Service, pod *corev1.Pod,
 ) corev1.EndpointAddress {
@@ -195,8 +197,8 @@ func podToEndpointAddress(
 	return address
 }
 
-// portsOf returns the ports of the Service that the Pod has, and a text that is the same
-// for Pods with the same ports. The names of a Service's ports are unique.
+// portsOf returns those of the Service's ports that the Pod has, and a key that's the
+// same for Pods with the same ports. The names of a Service's ports are unique.
 func portsOf(
 	service *corev1.Service, pod *corev1.Pod,
 ) (ports []corev1.EndpointPort, key string) {
@@ -212,8 +214,8 @@ func portsOf(
 	return ports, key
 }
 
-// FindPort returns the number of the Service's port in this Pod. A port with a name may
-// have another number in each Pod, and none in some.
+// FindPort returns the number of the Service's port in this Pod. A named port may have a
+// different number in each Pod, and some Pods may not have it.
 func FindPort(pod *corev1.Pod, port *corev1.ServicePort) (number int32, found bool) {
 	if port.TargetPort.Type == intstr.Int {
 		return port.TargetPort.IntVal, true

@@ -155,7 +155,7 @@ func TestOnlyAReadyPodGetsTraffic(t *testing.T) {
 	} {
 		require.Equal(t, []string{"10.0.0.1 | 10.0.0.2 http:8080"},
 			summary(subsets(service("web"), servingPod("a", "10.0.0.1"), notReady)),
-			"10.0.0.1 is ready; 10.0.0.2 is not, and belongs to the addresses that are not ready")
+			"10.0.0.1 is ready; 10.0.0.2 isn't, so it belongs to the addresses that aren't ready")
 	}
 }
 
@@ -175,8 +175,6 @@ func TestAPodThatHasNoAddressOrWillNotServeAnyMoreIsLeftOut(t *testing.T) {
 }
 
 // The members of a database have to find each other before they are ready.
-//
-// Function: EndpointSubsets
 func TestAServiceMayPublishPodsThatAreNotReady(t *testing.T) {
 	s := service("web")
 	s.Spec.PublishNotReadyAddresses = true
@@ -184,7 +182,7 @@ func TestAServiceMayPublishPodsThatAreNotReady(t *testing.T) {
 	terminating.DeletionTimestamp = &metav1.Time{}
 	pods := []*corev1.Pod{setReady(servingPod("a", "10.0.0.1"), corev1.ConditionFalse), terminating}
 	require.Equal(t, []string{"10.0.0.1 10.0.0.2 | http:8080"}, summary(subsets(s, pods...)),
-		"publishNotReadyAddresses: one Pod is not ready and one is being deleted, and both are published as ready")
+		"publishNotReadyAddresses: one Pod isn't ready and one is being deleted, but both are published as ready")
 	failed := servingPod("c", "10.0.0.3")
 	failed.Status.Phase = corev1.PodFailed
 	require.Empty(t, subsets(s, failed), "publishNotReadyAddresses: a Pod that has ended is not published")
@@ -217,7 +215,7 @@ func TestAHeadlessServiceMayHaveNoPorts(t *testing.T) {
 	pods := []*corev1.Pod{servingPod("a", "10.0.0.1"), servingPod("b", "10.0.0.2")}
 	require.Equal(t, []string{"10.0.0.1 10.0.0.2 |"}, summary(subsets(s, pods...)), "the Service asks for addresses alone")
 	s.Spec.Ports = []corev1.ServicePort{{Name: "http", TargetPort: intstr.FromString("http"), Protocol: corev1.ProtocolTCP}}
-	require.Empty(t, subsets(s, pods...), "the Service has a port, and the Pods do not")
+	require.Empty(t, subsets(s, pods...), "the Service has a port, but the Pods don't")
 }
 
 // dualStackPod returns a ready Pod with an address of each family, IPv4 first.
@@ -230,7 +228,7 @@ func dualStackPod() *corev1.Pod {
 // A client of an IPv6 Service couldn't connect to an IPv4 address.
 //
 // Function: EndpointSubsets
-func TestAnAddressIsOfTheFamilyOfItsService(t *testing.T) {
+func TestAnAddressHasTheFamilyOfItsService(t *testing.T) {
 	ipv4, ipv6 := corev1.IPv4Protocol, corev1.IPv6Protocol
 	for _, test := range []struct {
 		families  []corev1.IPFamily
@@ -310,7 +308,7 @@ func TestTheOrderOfThePodsDoesNotMatter(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 10 {
 		random.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
-		require.Equal(t, first, subsets(s, pods...), "the same Pods in another order make other subsets")
+		require.Equal(t, first, subsets(s, pods...), "the same Pods in another order make different subsets")
 	}
 }
 
@@ -385,7 +383,7 @@ func TestTheEndpointsOfAServiceAreItsPods(t *testing.T) {
 		w.addService(s)
 		require.Empty(w, w.addresses("web"), "a Service without Pods has empty Endpoints")
 		require.Len(w, w.Server.Requests(fakeapi.Match{Verb: "create", Resource: "endpoints"}), 1,
-			"Endpoints that are missing are created: an update would overwrite what another client has just created")
+			"missing Endpoints are created, because an update could overwrite those that another client has just created")
 
 		pod := w.addServingPod(servingPod("a", "10.0.0.1"))
 		stranger := servingPod("x", "10.0.0.9")
@@ -417,7 +415,7 @@ func TestTheEndpointsFollowTheService(t *testing.T) {
 		s := service("web")
 		s.Labels = map[string]string{"old": "1"}
 		w.addService(s)
-		require.Equal(w, []string{"10.0.0.1 | http:8080"}, w.addresses("web"), "the Pod was there before the Service")
+		require.Equal(w, []string{"10.0.0.1 | http:8080"}, w.addresses("web"), "the Pod existed before the Service")
 		w.changeService("web", func(s *corev1.Service) {
 			s.Spec.Selector, s.Labels = map[string]string{"app": "other"}, map[string]string{"new": "1"}
 			s.Spec.Ports[0].TargetPort.IntVal = 9090
@@ -430,7 +428,7 @@ func TestTheEndpointsFollowTheService(t *testing.T) {
 }
 
 // Function: NewEndpointsController
-func TestAPodWhoseLabelsChangeLeavesOneServiceAndEntersAnother(t *testing.T) {
+func TestAPodWhoseLabelsChangeLeavesOneServiceAndJoinsAnother(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runEndpoints()
 		w.addService(service("web"))
@@ -442,8 +440,8 @@ func TestAPodWhoseLabelsChangeLeavesOneServiceAndEntersAnother(t *testing.T) {
 		pod.Labels = map[string]string{"app": "canary"}
 		pod, err := w.Other.CoreV1().Pods("default").Update(w.ctx, pod, metav1.UpdateOptions{})
 		require.NoError(w, err)
-		require.Empty(w, w.addresses("web"), "the Pod still gets the traffic of the Service that it has left")
-		require.Len(w, w.addresses("canary"), 1, "the Pod gets no traffic of the Service that it has entered")
+		require.Empty(w, w.addresses("web"), "the Pod still gets traffic from the Service that it has left")
+		require.Len(w, w.addresses("canary"), 1, "the Pod gets no traffic from the Service that it has joined")
 
 		pod.Labels = nil
 		_, err = w.Other.CoreV1().Pods("default").Update(w.ctx, pod, metav1.UpdateOptions{})
@@ -558,7 +556,7 @@ func TestEndpointsThatUsersWriteAreLeftAlone(t *testing.T) {
 }
 
 // Function: Endpoints.Reconcile
-func TestEndpointsThatWereThereBeforeTheirServiceAreTakenOver(t *testing.T) {
+func TestEndpointsThatExistedBeforeTheirServiceAreTakenOver(t *testing.T) {
 	inMemory(t, func(w *world) {
 		_, err := w.Other.CoreV1().Endpoints("default").Create(w.ctx, &corev1.Endpoints{
 			ObjectMeta: metav1.ObjectMeta{Name: "web", Annotations: map[string]string{"theirs": "stays"}},
@@ -635,7 +633,7 @@ func TestEqualContentIsNotWrittenAgain(t *testing.T) {
 			synctest.Wait()
 		}
 		require.Empty(w, w.Server.Requests(fakeapi.Match{Verb: "update", Resource: "endpoints"}),
-			"a Pod got an annotation, and the Endpoints were written again")
+			"a Pod got an annotation, so the Endpoints must not be written again")
 	})
 }
 
@@ -662,7 +660,7 @@ func TestAWriteThatFailsIsTriedAgain(t *testing.T) {
 }
 
 // Function: Endpoints.Reconcile
-func TestAServiceThatIsGoneIsNoError(t *testing.T) {
+func TestADeletedServiceIsNotAnError(t *testing.T) {
 	inMemory(t, func(w *world) {
 		cache := mini.NewCache(w.Cluster)
 		w.run(cache.Run)
@@ -690,7 +688,7 @@ func (w *world) withoutKind(missing runtime.Object) *mini.Cluster {
 
 var kindsOfEndpoints = []runtime.Object{&corev1.Service{}, &corev1.Pod{}, &corev1.Endpoints{}}
 
-// A program with a scheme that lacks a kind learns it at the start.
+// A program whose scheme lacks a kind has to learn that when it starts.
 //
 // Function: NewEndpointsController
 func TestAKindThatTheSchemeDoesNotKnowIsAnError(t *testing.T) {
@@ -712,7 +710,7 @@ func TestAReadThatFailsIsAnErrorAndNoWriteFollows(t *testing.T) {
 			e := &mini.Endpoints{Client: mini.NewCachedClient(cache)}
 			_, err := e.Reconcile(w.ctx, mini.Request{Namespace: "default", Name: "web"})
 			require.Error(w, err, "%T cannot be read", missing)
-			require.Nil(w, w.endpoints("web"), "%T cannot be read, and Endpoints were written", missing)
+			require.Nil(w, w.endpoints("web"), "%T can't be read, but Endpoints were written", missing)
 		})
 	}
 }

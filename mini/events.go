@@ -9,16 +9,16 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// Predicate returns true if a change matters. In doubt it should return true: a reconcile
-// too many costs little, and a change that is filtered by mistake is lost.
+// Predicate returns true if a change matters. If in doubt, return true: a needless
+// reconcile costs little, but a change that you filter by mistake is lost.
 type Predicate func(Change) bool
 
 // EventHandler turns a change into requests: which objects does it concern?
 type EventHandler func(Change) []Request
 
-// Watch gives each change of the informer that passes all predicates to handler, and adds
-// the requests to the queue. Call it before Run, which then waits for the informer's
-// first list.
+// Watch passes each change of the informer to handler if all predicates are true, and
+// adds the handler's requests to the queue. Call it before Run, which then waits for the
+// informer's first list.
 func (c *Controller) Watch(
 	informer *SharedInformer, handler EventHandler, predicates ...Predicate,
 ) {
@@ -43,14 +43,15 @@ func (c *Controller) Watch(
 	c.WaitFor = append(c.WaitFor, registration.WaitForSync)
 }
 
-// EnqueueObject asks for the object that has changed.
+// EnqueueObject enqueues the object that has changed.
 func EnqueueObject(change Change) []Request { return []Request{KeyOf(change.Object())} }
 
-// EnqueueOwner asks for the controller of the object that has changed, if it is of this
-// kind. It compares group and kind, because an owner reference may be in another version.
+// EnqueueOwner enqueues the controller of the object that has changed, if the controller
+// is of this kind. It compares group and kind but not the version, because an owner
+// reference may use another one.
 //
-// Caveats: owner and object are in the same namespace. For owners that have none, use
-// EnqueueMapped.
+// Caveats: it takes the owner to be in the object's namespace. For owners without a
+// namespace, use EnqueueMapped.
 func EnqueueOwner(kind schema.GroupKind) EventHandler {
 	return EnqueueMapped(func(obj Object) []Request {
 		ref := metav1.GetControllerOf(obj)
@@ -62,8 +63,8 @@ func EnqueueOwner(kind schema.GroupKind) EventHandler {
 	})
 }
 
-// EnqueueMapped asks for what toRequests returns for the old state and for the new one.
-// It needs both: a Pod that moves to another owner concerns two owners.
+// EnqueueMapped enqueues what toRequests returns for the old state and for the new one.
+// It needs both, because a Pod that moves to another owner concerns two owners.
 func EnqueueMapped(toRequests func(Object) []Request) EventHandler {
 	return func(change Change) (all []Request) {
 		for _, obj := range []Object{change.Old, change.New} {
@@ -71,14 +72,14 @@ func EnqueueMapped(toRequests func(Object) []Request) EventHandler {
 				all = append(all, toRequests(obj)...)
 			}
 		}
-		return all // with duplicates, which the queue removes
+		return all // may have duplicates, which the queue removes
 	}
 }
 
 // GenerationChanged is true if the spec has changed, and for additions, deletions and
-// resyncs. The API server increments the generation with each change of the spec, but not
-// of the status or of the metadata. Kinds without generations, such as ConfigMaps, always
-// pass.
+// resyncs. The API server increments the generation when the spec changes, or a
+// Deployment's annotations, but not when the status does. Objects without a generation,
+// such as ConfigMaps, always pass.
 func GenerationChanged(change Change) bool {
 	if isWhole(change) || change.New.GetGeneration() == 0 {
 		return true
@@ -94,8 +95,8 @@ func LabelsChanged(change Change) bool {
 	return isWhole(change) || !maps.Equal(change.Old.GetLabels(), change.New.GetLabels())
 }
 
-// isWhole returns true for an addition, a deletion and a resync: the change is the whole
-// object, and not a difference between two states.
+// isWhole returns true for an addition, a deletion and a resync. These are about the
+// whole object, not about a difference between two states.
 func isWhole(change Change) bool {
 	return change.Old == nil || change.New == nil ||
 		change.Old.GetResourceVersion() == change.New.GetResourceVersion()
@@ -113,7 +114,7 @@ func And(predicates ...Predicate) Predicate {
 	}
 }
 
-// Or is true if one of the predicates is.
+// Or is true if at least one of the predicates is.
 func Or(predicates ...Predicate) Predicate {
 	return func(change Change) bool {
 		for _, p := range predicates {

@@ -39,7 +39,7 @@ func ownedBy(apiVersion, kind, name string) func(*corev1.Pod) {
 func isTrue(mini.Change) bool  { return true }
 func isFalse(mini.Change) bool { return false }
 
-func TestEnqueueObjectAsksForTheObjectItself(t *testing.T) {
+func TestEnqueueObjectEnqueuesTheObjectItself(t *testing.T) {
 	want := []mini.Request{request("a")}
 	pod := podAt("1")
 	require.Equal(t, want, mini.EnqueueObject(mini.Change{New: pod}))
@@ -49,7 +49,8 @@ func TestEnqueueObjectAsksForTheObjectItself(t *testing.T) {
 		"a deletion that no watch has seen")
 }
 
-func TestEnqueueMappedAsksForTheOldStateAndForTheNewOne(t *testing.T) {
+// Function: EnqueueMapped
+func TestEnqueueMappedMapsTheOldStateAndTheNewOne(t *testing.T) {
 	handler := mini.EnqueueMapped(func(obj mini.Object) (all []mini.Request) {
 		for name := range obj.GetLabels() {
 			all = append(all, request(name))
@@ -69,6 +70,7 @@ func TestEnqueueMappedAsksForTheOldStateAndForTheNewOne(t *testing.T) {
 	require.Empty(t, handler(mini.Change{Old: none}))
 }
 
+// Function: EnqueueMapped
 func TestAHandlerDoesNotWriteIntoTheMappersSlice(t *testing.T) {
 	shared := append(make([]mini.Request, 0, 10), request("a"))
 	handler := mini.EnqueueMapped(func(mini.Object) []mini.Request { return shared })
@@ -77,7 +79,9 @@ func TestAHandlerDoesNotWriteIntoTheMappersSlice(t *testing.T) {
 }
 
 // A Pod that changes concerns the object that made it.
-func TestEnqueueOwnerAsksForTheController(t *testing.T) {
+//
+// Function: EnqueueOwner
+func TestEnqueueOwnerEnqueuesTheController(t *testing.T) {
 	handler := mini.EnqueueOwner(schema.GroupKind{Group: "apps", Kind: "ReplicaSet"})
 	web := ownedBy("apps/v1", "ReplicaSet", "web")
 	want := []mini.Request{request("web")}
@@ -106,7 +110,8 @@ func TestEnqueueOwnerAsksForTheController(t *testing.T) {
 		"the core group has no name")
 }
 
-func TestEnqueueOwnerAsksForBothOwnersWhenAnObjectMoves(t *testing.T) {
+// Function: EnqueueOwner
+func TestEnqueueOwnerEnqueuesBothOwnersWhenAnObjectMoves(t *testing.T) {
 	handler := mini.EnqueueOwner(schema.GroupKind{Group: "apps", Kind: "ReplicaSet"})
 	one, two := ownedBy("apps/v1", "ReplicaSet", "one"), ownedBy("apps/v1", "ReplicaSet", "two")
 	require.ElementsMatch(t, []mini.Request{request("one"), request("two")},
@@ -119,6 +124,7 @@ func TestEnqueueOwnerAsksForBothOwnersWhenAnObjectMoves(t *testing.T) {
 		handler(mini.Change{Old: podAt("1", one), New: podAt("2", one)}))
 }
 
+// Function: GenerationChanged
 func TestGenerationChangedPassesChangesOfTheSpec(t *testing.T) {
 	next := func(p *corev1.Pod) { p.Generation++ }
 	noGeneration := func(p *corev1.Pod) { p.Generation = 0 }
@@ -130,12 +136,13 @@ func TestGenerationChangedPassesChangesOfTheSpec(t *testing.T) {
 	require.True(t, pass(mini.Change{Old: podAt("1")}), "a deletion")
 	require.True(t, pass(mini.Change{Old: podAt("1"), New: podAt("1")}), "a resync")
 	require.True(t, pass(mini.Change{Old: podAt("1"), New: podAt("2", deleting)}),
-		"the beginning of a deletion: a finalizer has to be removed")
+		"when a deletion begins, a finalizer has to be removed")
 	require.False(t, pass(mini.Change{Old: podAt("1", deleting), New: podAt("2", deleting)}))
 	require.True(t, pass(mini.Change{Old: podAt("1", noGeneration), New: podAt("2", noGeneration)}),
 		"a kind without generations")
 }
 
+// Function: LabelsChanged
 func TestLabelsChangedPassesChangesOfLabels(t *testing.T) {
 	labels := func(value string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) { p.Labels = map[string]string{"app": value} }
@@ -220,6 +227,7 @@ func noting() (*mini.Controller, *notes) {
 		})), n
 }
 
+// Function: Controller.Watch
 func TestEachChangeOfAWatchedObjectIsReconciled(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.otherCreates(aConfigMap("old"))
@@ -229,7 +237,7 @@ func TestEachChangeOfAWatchedObjectIsReconciled(t *testing.T) {
 		w.run(informer.Run)
 		w.run(c.Run)
 		time.Sleep(time.Second)
-		require.Equal(w, []string{"0s old"}, n.all(), "what was there before is an addition")
+		require.Equal(w, []string{"0s old"}, n.all(), "an object that existed before is an addition")
 		cm := w.otherCreates(aConfigMap("new"))
 		time.Sleep(time.Second)
 		cm.Data = map[string]string{"a": "b"}
@@ -242,6 +250,8 @@ func TestEachChangeOfAWatchedObjectIsReconciled(t *testing.T) {
 }
 
 // A predicate that is ignored lets a controller wake itself.
+//
+// Function: Controller.Watch
 func TestAChangeHasToPassAllPredicates(t *testing.T) {
 	inMemory(t, func(w *world) {
 		informer := w.configMaps()
@@ -260,6 +270,7 @@ func TestAChangeHasToPassAllPredicates(t *testing.T) {
 	})
 }
 
+// Function: Controller.Watch
 func TestTheControllerWaitsForAllThatItWatches(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.otherCreates(aConfigMap("a"))
@@ -313,10 +324,11 @@ func TestADeletionThatNoWatchHasSeenIsReconciled(t *testing.T) {
 		w.Server.CompactAll()
 		down()
 		time.Sleep(time.Hour)
-		require.Len(w, n.all(), 2, "the object is gone, and its controller does not know it")
+		require.Len(w, n.all(), 2, "the object was deleted, but its controller doesn't know it")
 	})
 }
 
+// Function: Controller.Watch
 func TestTheFlightRecorderShowsWhyARequestWasAdded(t *testing.T) {
 	inMemory(t, func(w *world) {
 		informer := w.configMaps()

@@ -14,8 +14,8 @@ func ContainsFinalizer(obj Object, finalizer string) bool {
 	return slices.Contains(obj.GetFinalizers(), finalizer)
 }
 
-// AddFinalizer adds the finalizer to obj, in memory only. It returns false if obj has it
-// already.
+// AddFinalizer adds the finalizer to obj, only in memory. It returns false if obj already
+// has it.
 func AddFinalizer(obj Object, finalizer string) (changed bool) {
 	if ContainsFinalizer(obj, finalizer) {
 		return false
@@ -24,8 +24,8 @@ func AddFinalizer(obj Object, finalizer string) (changed bool) {
 	return true
 }
 
-// RemoveFinalizer removes the finalizer from obj, in memory only. It returns false if
-// obj does not have it.
+// RemoveFinalizer removes the finalizer from obj, only in memory. It returns false if obj
+// doesn't have it.
 func RemoveFinalizer(obj Object, finalizer string) (changed bool) {
 	if !ContainsFinalizer(obj, finalizer) {
 		return false
@@ -35,26 +35,26 @@ func RemoveFinalizer(obj Object, finalizer string) (changed bool) {
 	return true
 }
 
-// Finalizing is a Reconciler for objects that stand for something outside of the cluster:
-// a DNS name, a bucket. The API server keeps a deleted object until its finalizers are
-// gone, so the outside can be cleaned up first.
+// Finalizing is a Reconciler for objects that stand for something outside the cluster,
+// such as a DNS name or a bucket. The API server keeps a deleted object until its
+// finalizers have been removed, so we can clean up outside first.
 //
-// Guarantees: Next is called only if the API server has stored the finalizer: a process
-// that dies in Next leaves an object that will be cleaned up. The finalizer is removed
+// Guarantees: Next is called only once the API server has stored the finalizer, so if the
+// process dies in Next, the object will still be cleaned up. The finalizer is removed
 // only after Cleanup has returned nil.
 //
 // Caveats: Cleanup is called again if the process dies after it, or if the finalizer
-// cannot be removed. It must return nil if there is nothing left to clean up, or if Next
+// can't be removed. It must return nil if there's nothing left to clean up, even if Next
 // has never been called.
 type Finalizing[T Object] struct {
 	Client    *CachedClient
 	Finalizer string // with a domain: example.com/bucket
 	Cleanup   func(ctx context.Context, obj T) error
-	Next      Reconciler // for objects that are not being deleted
+	Next      Reconciler // for objects that aren't being deleted
 }
 
-// Reconcile adds the finalizer and calls Next, or, if the object is being deleted, calls
-// Cleanup and removes the finalizer.
+// Reconcile adds the finalizer and calls Next. If the object is being deleted, it calls
+// Cleanup and removes the finalizer instead.
 func (f *Finalizing[T]) Reconcile(ctx context.Context, req Request) (Result, error) {
 	obj, err := Get[T](ctx, f.Client, req)
 	if err != nil {
@@ -69,7 +69,7 @@ func (f *Finalizing[T]) Reconcile(ctx context.Context, req Request) (Result, err
 		return f.Next.Reconcile(ctx, req)
 	}
 	if !ContainsFinalizer(obj, f.Finalizer) {
-		return Result{}, nil // the object waits for the finalizers of other processes
+		return Result{}, nil // the object waits for other processes' finalizers
 	}
 	if err := f.Cleanup(ctx, obj); err != nil {
 		return Result{}, fmt.Errorf("cleaning up for %s: %w", req, err)
@@ -78,9 +78,9 @@ func (f *Finalizing[T]) Reconcile(ctx context.Context, req Request) (Result, err
 	return Result{}, f.write(ctx, obj)
 }
 
-// write stores the finalizers and nothing else: an update would drop fields that the Go
-// type does not know. The list is replaced whole, so the resourceVersion must be the
-// stored one: finalizers that another process has added since would be lost.
+// write stores only the finalizers: an update would drop fields that the Go type doesn't
+// know. The patch replaces the whole list. So it has the resourceVersion that we read, or
+// finalizers that another process has added since would be lost.
 func (f *Finalizing[T]) write(ctx context.Context, obj T) error {
 	metadata := map[string]any{
 		"resourceVersion": obj.GetResourceVersion(), "finalizers": obj.GetFinalizers(),

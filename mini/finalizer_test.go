@@ -27,7 +27,7 @@ func TestAFinalizerIsAddedAndRemovedInMemory(t *testing.T) {
 	require.False(t, mini.ContainsFinalizer(obj, ours))
 	require.True(t, mini.AddFinalizer(obj, ours), "true means that there is something to write")
 	require.True(t, mini.ContainsFinalizer(obj, ours))
-	require.False(t, mini.AddFinalizer(obj, ours), "the object has it already")
+	require.False(t, mini.AddFinalizer(obj, ours), "the object already has it")
 	require.True(t, mini.AddFinalizer(obj, theirs))
 	require.Equal(t, []string{ours, theirs}, obj.Finalizers, "each finalizer once, in their order")
 	require.True(t, mini.RemoveFinalizer(obj, ours), "true means that there is something to write")
@@ -142,11 +142,13 @@ func withBuckets(t *testing.T, test func(b *buckets, f *mini.Finalizing[*corev1.
 	})
 }
 
-// A controller is often called for an object that has gone in the meantime.
-func TestAnObjectThatIsGoneNeedsNothing(t *testing.T) {
+// A controller is often called for an object that has been deleted in the meantime.
+//
+// Function: Finalizing.Reconcile
+func TestADeletedObjectNeedsNothing(t *testing.T) {
 	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], _ func()) {
 		result, err := f.Reconcile(b.ctx, x)
-		require.NoError(b, err, "the object is gone: that is no failure")
+		require.NoError(b, err, "the object was deleted: that's not a failure")
 		require.Zero(b, result)
 		require.Empty(b, b.made)
 		require.Empty(b, b.cleanups)
@@ -154,6 +156,8 @@ func TestAnObjectThatIsGoneNeedsNothing(t *testing.T) {
 }
 
 // An error that is taken for an object would make a bucket without a name.
+//
+// Function: Finalizing.Reconcile
 func TestAnObjectThatCannotBeReadIsAnError(t *testing.T) {
 	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], _ func()) {
 		f.Client = mini.NewCachedClient(mini.NewCache(b.Cluster)) // it never has its first list
@@ -166,6 +170,8 @@ func TestAnObjectThatCannotBeReadIsAnError(t *testing.T) {
 }
 
 // A process that dies between the two would leave a bucket that nobody deletes.
+//
+// Function: Finalizing.Reconcile
 func TestTheFinalizerIsStoredBeforeAnythingOutsideIsMade(t *testing.T) {
 	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], _ func()) {
 		b.create(theirs)
@@ -184,6 +190,8 @@ func TestTheFinalizerIsStoredBeforeAnythingOutsideIsMade(t *testing.T) {
 }
 
 // Without the finalizer, the deletion of the object would not wait for the bucket's.
+//
+// Function: Finalizing.Reconcile
 func TestNothingIsMadeIfTheFinalizerCannotBeStored(t *testing.T) {
 	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], _ func()) {
 		b.create()
@@ -191,12 +199,14 @@ func TestNothingIsMadeIfTheFinalizerCannotBeStored(t *testing.T) {
 		b.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "update"}, Status: fakeapi.Forbidden(), Times: 1})
 		_, err := f.Reconcile(b.ctx, x)
 		require.True(b, apierrors.IsForbidden(err), "the error of the write is returned: %v", err)
-		require.Empty(b, b.made, "the finalizer is not stored, and a bucket was made")
+		require.Empty(b, b.made, "the finalizer isn't stored, but a bucket was made")
 	})
 }
 
 // A finalizer that nobody removes blocks the deletion forever.
-func TestADeletedObjectIsCleanedUpAndThenGone(t *testing.T) {
+//
+// Function: Finalizing.Reconcile
+func TestADeletedObjectIsCleanedUpBeforeItDisappears(t *testing.T) {
 	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], run func()) {
 		run()
 		b.create()
@@ -208,7 +218,9 @@ func TestADeletedObjectIsCleanedUpAndThenGone(t *testing.T) {
 	})
 }
 
-// Another process may hold the object for hours. It is none of ours by then.
+// Another process may hold the object for hours. By then it's no longer ours.
+//
+// Function: Finalizing.Reconcile
 func TestAnObjectWithoutOurFinalizerIsNotCleanedUp(t *testing.T) {
 	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], _ func()) {
 		b.create(theirs)
@@ -228,7 +240,7 @@ func TestFinalizersOfOtherProcessesStay(t *testing.T) {
 		b.create(theirs)
 		b.delete()
 		require.NotZero(b, b.cleanups["x"])
-		require.Equal(b, []string{theirs}, b.get("x").Finalizers, "ours is removed, and no other")
+		require.Equal(b, []string{theirs}, b.get("x").Finalizers, "only ours is removed")
 		calls := b.cleanups["x"]
 		b.patch(`{"metadata":{"labels":{"a":"b"}}}`)
 		synctest.Wait()
@@ -236,7 +248,9 @@ func TestFinalizersOfOtherProcessesStay(t *testing.T) {
 	})
 }
 
-// What exists outside is forgotten for good when the object goes.
+// Once the object is deleted, nobody remembers what exists outside.
+//
+// Function: Finalizing.Reconcile
 func TestAFailedCleanUpIsTriedAgainAndTheObjectStays(t *testing.T) {
 	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], run func()) {
 		b.create(ours)
@@ -259,6 +273,8 @@ func TestAFailedCleanUpIsTriedAgainAndTheObjectStays(t *testing.T) {
 }
 
 // The process may die after the clean-up, or the API server may refuse the write.
+//
+// Function: Finalizing.Reconcile
 func TestAFinalizerThatCannotBeRemovedLeadsToAnotherCleanUp(t *testing.T) {
 	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], run func()) {
 		b.create(ours)
@@ -277,8 +293,10 @@ func TestAFinalizerThatCannotBeRemovedLeadsToAnotherCleanUp(t *testing.T) {
 	})
 }
 
-// Another process adds a finalizer of its own between our read and our write. If our list replaces
-// its list, what it makes outside is never deleted.
+// Another process adds its own finalizer between our read and our write. If our list
+// replaces its list, what it makes outside is never deleted.
+//
+// Function: Finalizing.write
 func TestAChangeOfAnotherProcessAtTheSameMomentIsNotOverwritten(t *testing.T) {
 	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], run func()) {
 		b.create()
@@ -296,7 +314,7 @@ func TestAChangeOfAnotherProcessAtTheSameMomentIsNotOverwritten(t *testing.T) {
 		require.True(b, apierrors.IsConflict(err), "the write starts from an old version: %v", err)
 		require.Equal(b, []string{theirs}, b.get("x").Finalizers, "another process has lost its finalizer")
 		require.Equal(b, "b", b.get("x").Labels["a"], "another process has lost its label")
-		require.Empty(b, b.made, "the finalizer is not stored, and a bucket was made")
+		require.Empty(b, b.made, "the finalizer isn't stored, but a bucket was made")
 		_, err = f.Reconcile(b.ctx, x)
 		require.NoError(b, err)
 		require.Equal(b, []string{theirs, ours}, b.get("x").Finalizers)
@@ -304,7 +322,9 @@ func TestAChangeOfAnotherProcessAtTheSameMomentIsNotOverwritten(t *testing.T) {
 }
 
 // A user may have removed the finalizer by hand.
-func TestAnObjectThatIsGoneBeforeTheFinalizerIsRemovedIsNotTriedForever(t *testing.T) {
+//
+// Function: Finalizing.Reconcile
+func TestAnObjectThatDisappearsBeforeTheFinalizerIsRemovedIsNotRetriedForever(t *testing.T) {
 	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], _ func()) {
 		b.create(ours)
 		b.delete()

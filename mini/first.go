@@ -9,13 +9,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// FirstReplicaSet is a ReplicaSet controller that can count: it creates Pods if there
-// are too few, and deletes some if there are too many.
+// FirstReplicaSet is a ReplicaSet controller that can count: if there are too few Pods,
+// it creates some, and if there are too many, it deletes some.
 type FirstReplicaSet struct {
 	Client *CachedClient
 }
 
-// Reconcile makes the number of Pods the number that the ReplicaSet asks for.
+// Reconcile brings the number of Pods to the number that the ReplicaSet wants.
 func (f *FirstReplicaSet) Reconcile(ctx context.Context, req Request) (Result, error) {
 	rs, err := Get[*appsv1.ReplicaSet](ctx, f.Client, req)
 	if err != nil {
@@ -43,11 +43,11 @@ func (f *FirstReplicaSet) Reconcile(ctx context.Context, req Request) (Result, e
 	return Result{}, nil
 }
 
-// isEnding returns true if the Pod has been deleted. It may still run for a while.
+// isEnding returns true if the Pod was deleted. It may still run for a while.
 func isEnding(pod *corev1.Pod) bool { return pod.DeletionTimestamp != nil }
 
-// podFor returns a new Pod from the template. The API server makes the name: names that
-// we chose would have to be free.
+// podFor returns a new Pod from the template. The API server makes up the name, because a
+// name that we choose may be taken.
 func podFor(rs *appsv1.ReplicaSet) *corev1.Pod {
 	kind := appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
 	return &corev1.Pod{

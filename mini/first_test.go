@@ -126,7 +126,7 @@ func (w *world) runFirst() *mini.FirstReplicaSet {
 }
 
 // This is what a ReplicaSet is for.
-func TestThereAreAsManyPodsAsTheReplicaSetAsksFor(t *testing.T) {
+func TestThereAreAsManyPodsAsTheReplicaSetWants(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runFirst()
 		w.createReplicaSet(replicaSet("web", 10))
@@ -159,7 +159,7 @@ func TestAPodIsMadeFromTheTemplateAndBelongsToTheReplicaSet(t *testing.T) {
 	})
 }
 
-func TestADeletedPodIsReplacedAlsoWhileItIsStillEnding(t *testing.T) {
+func TestADeletedPodIsReplacedEvenWhileItIsStillEnding(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runFirst()
 		w.createReplicaSet(replicaSet("web", 2))
@@ -169,11 +169,11 @@ func TestADeletedPodIsReplacedAlsoWhileItIsStillEnding(t *testing.T) {
 		w.deletePod(w.pods()[0])
 		require.Len(w, names(w.pods()), 2)
 		w.changeReplicaSet("web", func(rs *appsv1.ReplicaSet) { rs.Spec.Replicas = new(int32(1)) })
-		require.Len(w, names(w.pods()), 1, "a Pod that is ending is none that can be deleted")
+		require.Len(w, names(w.pods()), 1, "a Pod that's ending isn't one to delete")
 	})
 }
 
-func TestAReplicaSetThatIsGoneOrEndingCreatesNothing(t *testing.T) {
+func TestADeletedReplicaSetCreatesNothingEvenWhileItIsStillEnding(t *testing.T) {
 	inMemory(t, func(w *world) {
 		first := w.runFirst()
 		rs := replicaSet("web", 2)
@@ -187,8 +187,8 @@ func TestAReplicaSetThatIsGoneOrEndingCreatesNothing(t *testing.T) {
 		w.changeReplicaSet("web", func(rs *appsv1.ReplicaSet) { rs.Finalizers = nil })
 		synctest.Wait()
 		_, err = first.Reconcile(w.ctx, mini.Request{Namespace: "default", Name: "web"})
-		require.NoError(w, err, "a ReplicaSet that is gone is the normal end, not a failure")
-		require.Len(w, names(w.pods()), 1, "to delete the rest is the garbage collector's work")
+		require.NoError(w, err, "a deleted ReplicaSet is the normal end, not a failure")
+		require.Len(w, names(w.pods()), 1, "deleting the rest is the garbage collector's job")
 	})
 }
 
@@ -210,7 +210,7 @@ func TestARefusedWriteIsTriedAgain(t *testing.T) {
 }
 
 // Without the error, the controller would not call again.
-func TestOneReconcileDoesAllThatThereIsToDoAndReturnsAnError(t *testing.T) {
+func TestOneReconcileDoesEverythingAndReturnsItsError(t *testing.T) {
 	inMemory(t, func(w *world) {
 		first := &mini.FirstReplicaSet{Client: w.cached()} // no controller calls it
 		w.createReplicaSet(replicaSet("web", 3))
@@ -242,7 +242,7 @@ func TestWithoutAListOfPodsNothingIsCreatedAndAnErrorSaysSo(t *testing.T) {
 					impatient, cancel := context.WithTimeout(w.ctx, time.Second)
 					defer cancel()
 					_, err := first.Reconcile(impatient, request("web"))
-					require.Error(w, err, "there may be Pods that have to go")
+					require.Error(w, err, "there may be Pods to delete")
 					require.Empty(w, w.Server.Requests(fakeapi.Match{Verb: "create", Resource: "pods"}))
 				})
 			})
@@ -250,7 +250,7 @@ func TestWithoutAListOfPodsNothingIsCreatedAndAnErrorSaysSo(t *testing.T) {
 	}
 }
 
-func TestTenPodsAreTenAlthoughTheWatchIsSlow(t *testing.T) {
+func TestTenPodsStayTenAlthoughTheWatchIsSlow(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.slowWatch("pods", time.Second)
 		w.runFirst()

@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// garbageCollector deletes objects whose owners are all gone, and finishes foreground and
-// orphan deletions: there the API server keeps the owner, with a finalizer, until its
-// dependents are deleted or have been given up.
+// garbageCollector deletes objects whose owners have all been deleted. It also finishes
+// foreground and orphan deletions: for these, the API server keeps the owner, with a
+// finalizer, until its dependents have been deleted or orphaned.
 type garbageCollector struct {
 	client *CachedClient
 	graph  *OwnerGraph
@@ -23,13 +23,13 @@ type garbageCollector struct {
 // NewGarbageCollector returns one controller for each kind. Together they collect the
 // objects of these kinds. Add them to m.
 //
-// Guarantees: an object that has a living owner is not deleted, however late the cache
-// is. The API server has said of each owner that it is gone, or wants its dependents to
-// be deleted, and it refuses the deletion if the object has got another owner since.
+// Guarantees: an object with a living owner is never deleted, however late the cache is.
+// Of each owner, the API server has said that it no longer exists or wants its dependents
+// to be deleted, and it refuses the deletion if the object has got another owner since.
 //
-// Caveats: for owners of other kinds, the collector asks when a dependent appears or
-// changes. It does not see the end of these owners. In the foreground, an owner does not
-// wait for a dependent that the cache does not show yet.
+// Caveats: it checks owners of other kinds only when a dependent appears or changes,
+// because it doesn't see when such an owner is deleted. In a foreground deletion, an
+// owner doesn't wait for a dependent that the cache doesn't have yet.
 func NewGarbageCollector(m *Manager, kinds ...Object) (all []*Controller, err error) {
 	graph, err := NewOwnerGraph(m, kinds...)
 	if err != nil {
@@ -63,11 +63,11 @@ func (gc *garbageCollector) reconcile(
 	case isDeletingDependents(item):
 		return gc.processDeletingDependentsItem(ctx, item)
 	}
-	return nil // it waits for the finalizers of others
+	return nil // it waits for other controllers' finalizers
 }
 
-// attemptToDeleteItem deletes the item if all of its owners are gone, or are waiting for
-// it to be gone.
+// attemptToDeleteItem deletes the item if each of its owners has been deleted, or is
+// waiting for the item's deletion.
 func (gc *garbageCollector) attemptToDeleteItem(ctx context.Context, item Object) error {
 	solid, waiting, err := gc.graph.ClassifyReferences(ctx, item)
 	refs, dependents := item.GetOwnerReferences(), gc.graph.Dependents(item)
@@ -81,8 +81,8 @@ func (gc *garbageCollector) attemptToDeleteItem(ctx context.Context, item Object
 	case len(waiting) == 0 || len(dependents) == 0:
 		return gc.deleteObject(ctx, item, policyOf(item))
 	}
-	// The item's own dependents go before it does. If one of them waits for dependents
-	// already, the item may be one of these: they would wait for each other forever.
+	// The item's own dependents have to go first. If one of them already waits for
+	// dependents, the item may be among these, and they'd wait for each other forever.
 	if slices.ContainsFunc(dependents, isDeletingDependents) {
 		for i := range refs {
 			refs[i].BlockOwnerDeletion = new(false)
@@ -105,13 +105,13 @@ func policyOf(obj Object) metav1.DeletionPropagation {
 	return metav1.DeletePropagationBackground
 }
 
-// deleteObject deletes the version that was judged: the API server refuses if the object
-// has changed since. If its owners are still the same, the verdict holds for the version
-// that it has now. We never delete by the UID alone: the object may be adopted before the
-// request arrives.
+// deleteObject deletes the version that was judged: if the object has changed since, the
+// API server refuses. If its owners and its policy are still the same, the verdict also
+// holds for its current version, so it tries that one. It never deletes by the UID alone,
+// because another owner may adopt the object before the request arrives.
 //
-// An object that changes faster than that is left to the next reconcile, which each of
-// its changes asks for.
+// If the object changes even faster, it's left to the next reconcile, which each of its
+// changes brings about.
 func (gc *garbageCollector) deleteObject(
 	ctx context.Context, obj Object, policy metav1.DeletionPropagation,
 ) error {
@@ -131,7 +131,7 @@ func (gc *garbageCollector) deleteObject(
 	return IgnoreNotFound(gc.deleteVersion(ctx, now, policy))
 }
 
-// deleteVersion deletes the object if it's still as obj is.
+// deleteVersion deletes the object if it's still the version in obj.
 func (gc *garbageCollector) deleteVersion(
 	ctx context.Context, obj Object, policy metav1.DeletionPropagation,
 ) error {
@@ -142,7 +142,7 @@ func (gc *garbageCollector) deleteVersion(
 }
 
 // processDeletingDependentsItem lets the item go when it has nothing left to wait for.
-// The end of each dependent wakes the item.
+// The deletion of each dependent enqueues the item again.
 func (gc *garbageCollector) processDeletingDependentsItem(
 	ctx context.Context, item Object,
 ) error {
@@ -152,8 +152,9 @@ func (gc *garbageCollector) processDeletingDependentsItem(
 	return gc.removeFinalizer(ctx, item, metav1.FinalizerDeleteDependents)
 }
 
-// orphanDependents takes the owner out of its dependents, and lets it go. It asks the API
-// server for them: one that a late cache does not show would be deleted in the end.
+// orphanDependents removes the owner from its dependents, and then lets it go. It lists
+// the dependents on the API server, because one that a late cache doesn't have would end
+// up deleted.
 func (gc *garbageCollector) orphanDependents(ctx context.Context, owner Object) error {
 	isOwner := func(ref metav1.OwnerReference) bool { return ref.UID == owner.GetUID() }
 	inNamespace := Selection{Namespace: owner.GetNamespace()}
@@ -184,12 +185,12 @@ func (gc *garbageCollector) removeFinalizer(
 	return gc.patch(ctx, owner, "finalizers", owner.GetFinalizers())
 }
 
-// patch replaces one field of the metadata, if the object has not changed since.
+// patch replaces one field of the metadata, unless the object has changed since.
 func (gc *garbageCollector) patch(
 	ctx context.Context, obj Object, field string, value any,
 ) error {
 	data, _ := json.Marshal(map[string]any{"metadata": map[string]any{
 		field: value, "resourceVersion": obj.GetResourceVersion(),
-	}}) // texts: cannot fail
+	}}) // strings: can't fail
 	return IgnoreNotFound(gc.client.Patch(ctx, obj, types.MergePatchType, data))
 }

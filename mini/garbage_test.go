@@ -145,7 +145,8 @@ func TestAHealthyClusterCostsNoRequests(t *testing.T) {
 	})
 }
 
-// The objects of a kind that has no Go type would never be collected, and no error said so.
+// The objects of a kind that has no Go type would never be collected, and no error would
+// say so.
 func TestAKindThatIsNotInTheSchemeIsAnError(t *testing.T) {
 	inMemory(t, func(w *world) {
 		_, err := mini.NewGarbageCollector(mini.NewManager(w.Cluster), &appsv1.Deployment{}, &unknown{})
@@ -153,7 +154,7 @@ func TestAKindThatIsNotInTheSchemeIsAnError(t *testing.T) {
 	})
 }
 
-// What lost its owner during a restart would stay forever.
+// Objects that lost their owner during a restart would stay forever.
 func TestDependentsAreFoundThatLostTheirOwnerWhileTheCollectorWasDown(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.tree()
@@ -163,8 +164,8 @@ func TestDependentsAreFoundThatLostTheirOwnerWhileTheCollectorWasDown(t *testing
 	})
 }
 
-// A Pod that a slow controller creates for a ReplicaSet that is gone would run forever.
-func TestADependentThatComesAfterItsOwnerIsGoneIsDeleted(t *testing.T) {
+// A Pod that a slow controller creates for a deleted ReplicaSet would run forever.
+func TestADependentThatComesAfterItsOwnerWasDeletedIsDeleted(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
 		owner := w.configMap("owner")
@@ -179,7 +180,7 @@ func TestADependentThatComesAfterItsOwnerIsGoneIsDeleted(t *testing.T) {
 }
 
 // The Pods of a ReplicaSet that was deleted would stay, because another one has its name.
-func TestAnOwnerThatWasReplacedUnderItsNameIsGone(t *testing.T) {
+func TestAnOwnerThatWasReplacedUnderItsNameIsAbsent(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
 		owner := w.configMap("owner")
@@ -192,9 +193,11 @@ func TestAnOwnerThatWasReplacedUnderItsNameIsGone(t *testing.T) {
 	})
 }
 
-// An object with one living owner stays, without the references to the others. An owner that
-// waits would wait forever if it were not taken out.
-func TestDeadOwnersAreTakenOutIfALivingOneIsLeft(t *testing.T) {
+// An object with one living owner stays, without the references to the others. If the
+// object kept its reference to a waiting owner, that owner would wait forever.
+//
+// Function: garbageCollector.attemptToDeleteItem
+func TestReferencesToDeadOwnersAreRemovedIfALivingOneIsLeft(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
 		one, two, three := w.configMap("one"), w.configMap("two"), w.configMap("three")
@@ -259,7 +262,7 @@ func TestAnOrphanDeletionWaitsForADependentThatCannotBePatched(t *testing.T) {
 	})
 }
 
-// A Pod that is new when its owner is deleted would be deleted with it.
+// A Pod that's still new when its owner is deleted would be deleted with it.
 func TestAnOrphanDeletionFindsDependentsThatTheCacheDoesNotShowYet(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.Server.Inject(fakeapi.Fault{
@@ -275,7 +278,7 @@ func TestAnOrphanDeletionFindsDependentsThatTheCacheDoesNotShowYet(t *testing.T)
 	})
 }
 
-// A user who sees that the Deployment is gone would find its Pods still running.
+// A user who sees that the Deployment was deleted would find its Pods still running.
 func TestAForegroundDeletionDeletesTheOwnerAfterItsDependents(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
@@ -288,7 +291,7 @@ func TestAForegroundDeletionDeletesTheOwnerAfterItsDependents(t *testing.T) {
 		synctest.Wait() // an owner waits for the dependents that the cache shows
 		w.deleteDeployment(metav1.DeletePropagationForeground)
 		require.Equal(w, []string{"-deployment/web", "-pod/a", "-replicaset/web"}, w.left(),
-			"the owners wait for the Pod that is left")
+			"the owners wait for the last Pod")
 		pod, err = w.Other.CoreV1().Pods("default").Get(w.ctx, "a", metav1.GetOptions{})
 		require.NoError(w, err)
 		pod.Finalizers = nil
@@ -318,7 +321,7 @@ func TestAForegroundDeletionWaitsOnlyForBlockingDependents(t *testing.T) {
 	})
 }
 
-// An owner would wait forever for what is no longer its dependent.
+// An owner would wait forever for an object that's no longer its dependent.
 func TestAnOwnerStopsWaitingForADependentThatStopsBlocking(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
@@ -349,6 +352,8 @@ func TestAForegroundDeletionGoesOnAfterARestart(t *testing.T) {
 }
 
 // Objects that own each other would wait for each other forever.
+//
+// Function: garbageCollector.attemptToDeleteItem
 func TestACircleOfOwnersIsDeleted(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
@@ -369,7 +374,9 @@ func TestACircleOfOwnersIsDeleted(t *testing.T) {
 }
 
 // The deletion of a dependent's own dependent is no reason to change what has a living owner.
-func TestADependentOfALivingOwnerGoesOnBlockingIt(t *testing.T) {
+//
+// Function: garbageCollector.attemptToDeleteItem
+func TestADependentOfALivingOwnerKeepsBlockingIt(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
 		middle := w.configMap("middle", ownerRef("ConfigMap", w.configMap("owner")))
@@ -405,7 +412,7 @@ func TestADependentIsDeletedOnce(t *testing.T) {
 	})
 }
 
-// What cannot be read may be garbage.
+// An object that can't be read may be garbage.
 func TestAnObjectThatCannotBeReadIsAFailure(t *testing.T) {
 	inMemory(t, func(w *world) {
 		all, err := mini.NewGarbageCollector(mini.NewManager(w.Cluster), &corev1.ConfigMap{}) // no cache runs
@@ -417,8 +424,10 @@ func TestAnObjectThatCannotBeReadIsAFailure(t *testing.T) {
 	})
 }
 
-// A finalizer on the dependent says what is to become of its own dependents.
-func TestACollectedDependentKeepsItsOwnWishForItsDependents(t *testing.T) {
+// A finalizer on the dependent says what should become of its own dependents.
+//
+// Function: garbageCollector.attemptToDeleteItem
+func TestACollectedDependentKeepsItsOwnDeletionPolicy(t *testing.T) {
 	for finalizer, left := range inorder.Map(map[string][]string{
 		metav1.FinalizerOrphanDependents: {"configmap/leaf"},
 		metav1.FinalizerDeleteDependents: {"-configmap/leaf", "-configmap/middle"}, // one waits for the other
@@ -445,7 +454,7 @@ func TestACollectedDependentKeepsItsOwnWishForItsDependents(t *testing.T) {
 }
 
 // An object with an owner in another namespace would live or die by chance.
-func TestAnOwnerInAnotherNamespaceIsNoOwner(t *testing.T) {
+func TestAnOwnerInAnotherNamespaceIsNotAnOwner(t *testing.T) {
 	inMemory(t, func(w *world) {
 		_, err := w.Other.CoreV1().Namespaces().Create(w.ctx,
 			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "other"}}, metav1.CreateOptions{})
@@ -467,7 +476,7 @@ func TestAnOwnerInAnotherNamespaceIsNoOwner(t *testing.T) {
 	})
 }
 
-// What belongs to a kind that the collector does not watch would be deleted.
+// Objects whose owner is of a kind that the collector doesn't watch would be deleted.
 func TestOwnersOfOtherKindsAreLookedUp(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
@@ -487,7 +496,7 @@ func TestOwnersOfOtherKindsAreLookedUp(t *testing.T) {
 	})
 }
 
-// Everything that a custom resource owns would be deleted when its CRD is away.
+// Everything that a custom resource owns would be deleted while its CRD is missing.
 func TestAnOwnerOfAKindThatTheServerDoesNotKnowIsNotAbsent(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
@@ -531,6 +540,8 @@ func TestALateCacheDeletesNothingThatHasALivingOwner(t *testing.T) {
 }
 
 // An object that is adopted while the collector decides would be deleted.
+//
+// Function: garbageCollector.deleteObject
 func TestADependentThatGotALivingOwnerInTheMeantimeStays(t *testing.T) {
 	for _, unreadable := range []int{0, 1} { // reads of the object that are refused after the conflict
 		inMemory(t, func(w *world) {
@@ -569,6 +580,8 @@ func TestADependentThatGotALivingOwnerInTheMeantimeStays(t *testing.T) {
 
 // The verdict holds for the version that was read, and not for whatever has the UID by then. The
 // object of this test changes twice: first in a way that doesn't matter, and then it's adopted.
+//
+// Function: garbageCollector.deleteObject
 func TestADependentThatIsAdoptedAfterAConflictStays(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
@@ -592,7 +605,9 @@ func TestADependentThatIsAdoptedAfterAConflictStays(t *testing.T) {
 	})
 }
 
-// The same, a moment earlier: the refusal itself is the news that there's another owner.
+// The same, a moment earlier: it's the refusal that tells us of another owner.
+//
+// Function: garbageCollector.deleteObject
 func TestADependentThatIsAdoptedWhileItsDeletionIsOnItsWayStays(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
@@ -611,9 +626,39 @@ func TestADependentThatIsAdoptedWhileItsDeletionIsOnItsWayStays(t *testing.T) {
 	})
 }
 
-// A user changes their mind: the object is to go, and its dependents are to stay. Deleted in the
-// background after that, they'd go too.
-func TestADependentThatGetsAnotherWishAfterAConflictIsJudgedAgain(t *testing.T) {
+// Another object has the name by then. Nobody has judged that one yet.
+//
+// Function: garbageCollector.deleteObject
+func TestAnObjectThatHasTakenTheNameAfterAConflictIsJudgedFirst(t *testing.T) {
+	quiet(t)
+	inMemory(t, func(w *world) {
+		w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "watch", Resource: "configmaps"}, DelayEvents: 10 * time.Second,
+		})
+		w.runGarbage()
+		dead := w.configMap("dead")
+		w.configMap("dependent", ownerRef("ConfigMap", dead))
+		time.Sleep(time.Hour)
+		deletions := fakeapi.Match{Verb: "delete", Resource: "configmaps", Name: "dependent"}
+		w.Server.Inject(fakeapi.Fault{Match: deletions, Times: 1, Delay: time.Second})
+		w.deleteConfigMap("dead", metav1.DeletePropagationBackground)
+		for len(w.Server.Requests(deletions)) == 0 {
+			time.Sleep(100 * time.Millisecond)
+		}
+		w.deleteConfigMap("dependent", metav1.DeletePropagationBackground)
+		w.configMap("dependent", ownerRef("ConfigMap", dead))
+		time.Sleep(5 * time.Second)
+		require.Contains(w, w.left(), "configmap/dependent", "it was deleted before the cache showed it")
+		time.Sleep(time.Hour)
+		require.Empty(w, w.left(), "its owner was deleted as well")
+	})
+}
+
+// A user changes their mind: the object should be deleted, and its dependents should
+// stay. A deletion in the background would delete them as well.
+//
+// Function: garbageCollector.deleteObject
+func TestADependentThatGetsAnotherPolicyAfterAConflictIsJudgedAgain(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
 		dead := w.configMap("dead")
@@ -633,7 +678,7 @@ func TestADependentThatGetsAnotherWishAfterAConflictIsJudgedAgain(t *testing.T) 
 }
 
 // One page of one proxy, and the Pods that the user wanted to keep would be deleted.
-func TestAPagesNotFoundInPlaceOfAPatchDoesNotLoseADependent(t *testing.T) {
+func TestA404PageInsteadOfAPatchDoesNotLoseADependent(t *testing.T) {
 	for what, answer := range inorder.Map(notFoundPages) {
 		t.Run(what, func(t *testing.T) {
 			inMemory(t, func(w *world) {
@@ -663,7 +708,9 @@ func TestAPagesNotFoundInPlaceOfAPatchDoesNotLoseADependent(t *testing.T) {
 }
 
 // A Pod whose status changes every few milliseconds would never be collected.
-func TestAnObjectThatChangesAllTheTimeIsDeletedAllTheSame(t *testing.T) {
+//
+// Function: garbageCollector.deleteObject
+func TestAnObjectThatChangesAllTheTimeIsStillDeleted(t *testing.T) {
 	inMemory(t, func(w *world) {
 		for _, fault := range []fakeapi.Fault{
 			// The cache never has the version that the API server has.

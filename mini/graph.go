@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/discovery"
 )
 
-// OwnerGraph knows which objects own which. The informers are its memory: an object names
-// its owners, and the index ByOwner finds the objects that name one.
+// OwnerGraph knows which objects own which. Its memory is the informers: an object names
+// its owners, and the index ByOwner finds the objects that name a given owner.
 type OwnerGraph struct {
 	Kinds    []*GraphKind
 	cluster  *Cluster
@@ -25,15 +25,14 @@ type OwnerGraph struct {
 	resources map[schema.GroupVersionKind]metav1.APIResource
 }
 
-// GraphKind is the part of the graph that objects of one kind are.
+// GraphKind is the part of the graph with the objects of one kind.
 type GraphKind struct {
 	Like     Object
 	Kind     schema.GroupKind // without the version: a reference may have another one
 	informer *SharedInformer
 }
 
-// NewOwnerGraph returns the graph of all objects of these kinds. It shows what m's cache
-// shows.
+// NewOwnerGraph returns the graph of all objects of these kinds, as m's cache shows them.
 func NewOwnerGraph(m *Manager, kinds ...Object) (*OwnerGraph, error) {
 	discover, err := discovery.NewDiscoveryClientForConfigAndClient(
 		m.Cluster.config, m.Cluster.http)
@@ -49,14 +48,15 @@ func NewOwnerGraph(m *Manager, kinds ...Object) (*OwnerGraph, error) {
 		if err != nil {
 			return nil, fmt.Errorf("owner graph: %w", err)
 		}
-		kind, _ := m.Cluster.KindOf(like) // the cache has found it already
+		kind, _ := m.Cluster.KindOf(like) // the cache has already found it
 		g.Kinds = append(g.Kinds, &GraphKind{like, kind.GroupKind(), informer})
 	}
 	return g, nil
 }
 
 // Owner returns the owner that an object in this namespace refers to. It returns nil if
-// the cache does not show it: the owner may be gone, new, or of another kind.
+// the cache doesn't have it: the owner may have been deleted, may be new, or may be of
+// another kind.
 func (g *OwnerGraph) Owner(ref metav1.OwnerReference, namespace string) Object {
 	for _, k := range g.Kinds {
 		if owner := k.owner(ref, namespace); owner != nil {
@@ -66,8 +66,8 @@ func (g *OwnerGraph) Owner(ref metav1.OwnerReference, namespace string) Object {
 	return nil
 }
 
-// owner finds an owner in the namespace of its dependent, or in none. An object in
-// another namespace cannot be the owner, even if it has the UID.
+// owner finds an owner in the namespace of its dependent, or one without a namespace. An
+// object in another namespace can't be the owner, even if it has the UID.
 func (k *GraphKind) owner(ref metav1.OwnerReference, namespace string) Object {
 	if schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind() != k.Kind {
 		return nil
@@ -96,7 +96,7 @@ func (k *GraphKind) dependents(owner Object) []Object {
 	})
 }
 
-// BlockingDependents returns the dependents that an owner waits for if it is deleted in
+// BlockingDependents returns the dependents for which an owner waits when it's deleted in
 // the foreground.
 func (g *OwnerGraph) BlockingDependents(owner Object) (all []Object) {
 	for _, obj := range g.Dependents(owner) {
@@ -110,14 +110,14 @@ func (g *OwnerGraph) BlockingDependents(owner Object) (all []Object) {
 	return all
 }
 
-// isDeletingDependents is true of an object that is deleted in the foreground.
+// isDeletingDependents is true of an object that's being deleted in the foreground.
 func isDeletingDependents(obj Object) bool {
 	return obj.GetDeletionTimestamp() != nil &&
 		ContainsFinalizer(obj, metav1.FinalizerDeleteDependents)
 }
 
-// Watch adds to the queue of c each object of kind k that may have become garbage, or may
-// have nothing left to wait for.
+// Watch makes c enqueue each object of kind k that may have become garbage, or may have
+// nothing left to wait for.
 func (g *OwnerGraph) Watch(c *Controller, k *GraphKind) {
 	c.Watch(k.informer, EnqueueObject)
 	for _, other := range g.Kinds {
@@ -131,12 +131,12 @@ func (g *OwnerGraph) Watch(c *Controller, k *GraphKind) {
 	}
 }
 
-// ownerEnds is true if the dependents of the object may have to go.
+// ownerEnds is true if the object's dependents may have to go.
 func ownerEnds(change Change) bool {
 	return change.New == nil || isDeletingDependents(change.New)
 }
 
-// waitingOwners are the owners that may be waiting for the object to be gone.
+// waitingOwners are the owners that may be waiting for the object's deletion.
 func (k *GraphKind) waitingOwners(obj Object) (all []Request) {
 	for _, ref := range obj.GetOwnerReferences() {
 		owner := k.owner(ref, obj.GetNamespace())
@@ -147,11 +147,11 @@ func (k *GraphKind) waitingOwners(obj Object) (all []Request) {
 	return all
 }
 
-// ClassifyReferences says what the owners of the item are: a solid one is there, and a
-// waiting one wants its dependents to be deleted. The rest are gone.
+// ClassifyReferences sorts the owners of the item: a solid one exists, and a waiting one
+// wants its dependents to be deleted first. The rest no longer exist.
 //
-// Guarantees: that an owner is gone or waiting is what the API server says. The cache is
-// believed only if it shows a solid one.
+// Guarantees: that an owner no longer exists or is waiting is always the API server's
+// word. The cache is believed only if it shows a solid one.
 func (g *OwnerGraph) ClassifyReferences(
 	ctx context.Context, item Object,
 ) (solid, waiting []metav1.OwnerReference, err error) {
@@ -163,7 +163,7 @@ func (g *OwnerGraph) ClassifyReferences(
 		switch {
 		case err != nil:
 			return nil, nil, err
-		case owner == nil: // gone
+		case owner == nil: // it no longer exists
 		case isDeletingDependents(owner):
 			waiting = append(waiting, ref)
 		default:
@@ -173,8 +173,7 @@ func (g *OwnerGraph) ClassifyReferences(
 	return solid, waiting, nil
 }
 
-// getOwner asks the API server for an owner of any kind, and returns nil if there is
-// none.
+// getOwner asks the API server for an owner of any kind. It returns nil if there's none.
 func (g *OwnerGraph) getOwner(
 	ctx context.Context, ref metav1.OwnerReference, namespace string,
 ) (Object, error) {
@@ -188,7 +187,7 @@ func (g *OwnerGraph) getOwner(
 		key.Namespace = namespace
 	}
 	if resource.Namespaced && namespace == "" {
-		return nil, fmt.Errorf("the owner %s must have a namespace, but which?", ref.Name)
+		return nil, fmt.Errorf("no namespace in which to look for the owner %s", ref.Name)
 	}
 	path := kind.GroupVersion().WithResource(resource.Name)
 	answer := g.cluster.requestFor("GET", path, key.Namespace).Name(ref.Name).
@@ -198,7 +197,7 @@ func (g *OwnerGraph) getOwner(
 		return nil, nil
 	}
 	if err != nil {
-		g.forget(kind) // its CRD may have been created anew, with another plural
+		g.forget(kind) // its CRD may have been recreated with another plural
 		return nil, check404(err, key)
 	}
 	owner := &metav1.PartialObjectMetadata{}
@@ -208,7 +207,7 @@ func (g *OwnerGraph) getOwner(
 		return nil, fmt.Errorf("reading the owner %s: %w in %.80q", ref.Name, err, body)
 	}
 	if owner.Name != ref.Name || owner.UID == "" {
-		return nil, fmt.Errorf("the owner %s isn't what came: %.80q", ref.Name, body)
+		return nil, fmt.Errorf("expected the owner %s, got %.80q", ref.Name, body)
 	}
 	if owner.UID != ref.UID {
 		return nil, nil // another object has its name
@@ -217,7 +216,7 @@ func (g *OwnerGraph) getOwner(
 }
 
 // resource asks the API server, once, for the path of a kind and whether its objects have
-// namespaces. Neither can be guessed: the plural of Gateway is gateways, not gatewaies.
+// namespaces. Guessing won't do: the plural of Gateway is gateways, not gatewaies.
 func (g *OwnerGraph) resource(
 	ctx context.Context, kind schema.GroupVersionKind,
 ) (metav1.APIResource, error) {
@@ -240,7 +239,7 @@ func (g *OwnerGraph) resource(
 			return r, nil
 		}
 	}
-	return known, errors.New("the API server does not know it")
+	return known, errors.New("the API server doesn't know this kind")
 }
 
 func (g *OwnerGraph) forget(kind schema.GroupVersionKind) {

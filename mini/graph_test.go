@@ -144,6 +144,8 @@ func TestAGraphOfAKindThatIsNotInTheSchemeIsAnError(t *testing.T) {
 type unknown struct{ corev1.Pod }
 
 // A dependent of a ReplicaSet that was deleted and created again would never be collected.
+//
+// Function: GraphKind.owner
 func TestAnOwnerIsFoundByKindNameAndUID(t *testing.T) {
 	inMemory(t, func(w *world) {
 		g, _ := w.graph()
@@ -163,7 +165,7 @@ func TestAnOwnerIsFoundByKindNameAndUID(t *testing.T) {
 		}) {
 			wrong := ref
 			change(&wrong)
-			require.Nil(w, g.Owner(wrong, "default"), "with another %s, it is not the owner", what)
+			require.Nil(w, g.Owner(wrong, "default"), "with another %s, it isn't the owner", what)
 		}
 		ref.APIVersion = "v1beta1"
 		require.NotNil(w, g.Owner(ref, "default"), "an object can be read in any version of its group")
@@ -186,7 +188,7 @@ func TestAnOwnerWithoutNamespaceIsFoundFromAnyNamespace(t *testing.T) {
 }
 
 // An object with an owner in another namespace would live or die by chance.
-func TestAnObjectInAnotherNamespaceIsNoOwner(t *testing.T) {
+func TestAnObjectInAnotherNamespaceIsNotAnOwner(t *testing.T) {
 	inMemory(t, func(w *world) {
 		g, _ := w.graph()
 		owner := w.configMap("owner")
@@ -195,13 +197,15 @@ func TestAnObjectInAnotherNamespaceIsNoOwner(t *testing.T) {
 		synctest.Wait()
 		require.Nil(w, g.Owner(wrong.OwnerReferences[0], "other"))
 		require.Nil(w, g.Owner(wrong.OwnerReferences[0], ""),
-			"an object without a namespace cannot be owned by one that has one")
+			"an object without a namespace can't be owned by one that has one")
 		require.Equal(w, []string{"right"}, names(g.Dependents(owner)),
-			"the UID alone does not make an object of another namespace a dependent")
+			"the UID alone doesn't make an object in another namespace a dependent")
 	})
 }
 
-// A Deployment in the foreground would be gone before the dependents of some kinds are.
+// In the foreground, a Deployment would be deleted before its dependents of some kinds.
+//
+// Function: GraphKind.dependents
 func TestDependentsAreOfAllKinds(t *testing.T) {
 	inMemory(t, func(w *world) {
 		g, _ := w.graph()
@@ -237,6 +241,8 @@ func TestDependentsAreInTheGraphBeforeTheirOwnerIs(t *testing.T) {
 
 // A reference blocks its own owner, and only if it says so. Otherwise an owner waits for
 // dependents that do not block it, and may never be deleted.
+//
+// Function: OwnerGraph.BlockingDependents
 func TestAnOwnerWaitsOnlyForBlockingDependents(t *testing.T) {
 	inMemory(t, func(w *world) {
 		g, _ := w.graph()
@@ -253,7 +259,7 @@ func TestAnOwnerWaitsOnlyForBlockingDependents(t *testing.T) {
 	})
 }
 
-// An object that comes after its owner is gone would never be collected.
+// An object that's created after its owner was deleted would never be collected.
 func TestEachChangeOfAnObjectWakesIt(t *testing.T) {
 	inMemory(t, func(w *world) {
 		_, woken := w.graph()
@@ -266,7 +272,7 @@ func TestEachChangeOfAnObjectWakesIt(t *testing.T) {
 }
 
 // Dependents would be left behind.
-func TestTheEndOfAnOwnerWakesItsDependents(t *testing.T) {
+func TestTheDeletionOfAnOwnerWakesItsDependents(t *testing.T) {
 	for name, policy := range inorder.Map(map[string]metav1.DeletionPropagation{
 		"gone": metav1.DeletePropagationBackground, "in the foreground": metav1.DeletePropagationForeground,
 	}) {
@@ -288,7 +294,7 @@ func TestTheEndOfAnOwnerWakesItsDependents(t *testing.T) {
 	}
 }
 
-// An owner would wait forever for a dependent that is gone, or has been released.
+// An owner would wait forever for a dependent that was deleted or released.
 func TestADependentWakesAnOwnerThatIsWaitingForIt(t *testing.T) {
 	inMemory(t, func(w *world) {
 		_, woken := w.graph()
@@ -308,6 +314,8 @@ func TestADependentWakesAnOwnerThatIsWaitingForIt(t *testing.T) {
 }
 
 // Each new Pod of a healthy cluster would cost a request.
+//
+// Function: OwnerGraph.ClassifyReferences
 func TestAnOwnerThatTheCacheShowsIsSolid(t *testing.T) {
 	inMemory(t, func(w *world) {
 		g, _ := w.graph()
@@ -323,7 +331,9 @@ func TestAnOwnerThatTheCacheShowsIsSolid(t *testing.T) {
 }
 
 // The collector would delete live Pods.
-func TestAnOwnerThatTheCacheDoesNotShowIsAskedFor(t *testing.T) {
+//
+// Function: OwnerGraph.ClassifyReferences
+func TestAnOwnerThatTheCacheDoesNotShowIsLookedUpOnTheServer(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.Server.Inject(fakeapi.Fault{
 			Match: fakeapi.Match{Verb: "watch", Resource: "configmaps"}, DelayEvents: time.Minute,
@@ -338,7 +348,9 @@ func TestAnOwnerThatTheCacheDoesNotShowIsAskedFor(t *testing.T) {
 	})
 }
 
-// Objects whose owner is gone would stay forever.
+// Objects whose owner was deleted would stay forever.
+//
+// Function: OwnerGraph.ClassifyReferences
 func TestAnOwnerIsAbsentIfTheServerHasNoObjectOfThatNameAndUID(t *testing.T) {
 	inMemory(t, func(w *world) {
 		g, _ := w.graph()
@@ -350,7 +362,7 @@ func TestAnOwnerIsAbsentIfTheServerHasNoObjectOfThatNameAndUID(t *testing.T) {
 		item := w.podOf("a", gone, ownerRef("ConfigMap", alive), replaced)
 		solid, waiting, err := g.ClassifyReferences(w.ctx, item)
 		require.NoError(w, err)
-		require.Equal(w, []string{"alive"}, ownersIn(solid), "one owner lives; the first and the last are gone")
+		require.Equal(w, []string{"alive"}, ownersIn(solid), "one owner lives; the first and the last were deleted")
 		require.Equal(w, alive.UID, solid[0].UID)
 		require.Empty(w, waiting)
 		wrong := w.elsewhere("wrong", ownerRef("ConfigMap", alive))
@@ -361,8 +373,10 @@ func TestAnOwnerIsAbsentIfTheServerHasNoObjectOfThatNameAndUID(t *testing.T) {
 	})
 }
 
-// Only the finalizer says that an owner waits for its dependents. One that has another
-// finalizer needs them, perhaps, until it is gone.
+// Only the finalizer says that an owner waits for its dependents. An owner with another
+// finalizer may need its dependents until it's deleted.
+//
+// Function: OwnerGraph.ClassifyReferences
 func TestAnOwnerThatIsDeletedInTheForegroundIsWaiting(t *testing.T) {
 	inMemory(t, func(w *world) {
 		g, _ := w.graph()
@@ -379,12 +393,14 @@ func TestAnOwnerThatIsDeletedInTheForegroundIsWaiting(t *testing.T) {
 		require.NoError(w, err)
 		require.Equal(w, []string{"owner"}, ownersIn(waiting))
 		require.Equal(w, []string{"other", "alive"}, ownersIn(solid),
-			"one is being deleted, but does not wait for its dependents; one is not being deleted")
+			"one is being deleted, but doesn't wait for its dependents; the other isn't being deleted")
 	})
 }
 
-// A missing permission would delete what it hides the owners of.
-func TestAnOwnerThatCannotBeReadMakesNoVerdict(t *testing.T) {
+// A missing permission would delete the objects whose owners it hides.
+//
+// Function: OwnerGraph.ClassifyReferences
+func TestAnOwnerThatCannotBeReadGivesNoVerdict(t *testing.T) {
 	named := fakeapi.Forbidden() // a real one names the object
 	named.Details = &metav1.StatusDetails{Name: "gone"}
 	for what, status := range inorder.Map(map[string]*metav1.Status{
@@ -401,7 +417,7 @@ func TestAnOwnerThatCannotBeReadMakesNoVerdict(t *testing.T) {
 				item := w.podOf("a", ownerRef("ConfigMap", w.configMap("owner")), gone)
 				synctest.Wait()
 				solid, waiting, err := g.ClassifyReferences(w.ctx, item)
-				require.Error(w, err, "nobody has said that the owner is gone")
+				require.Error(w, err, "the API server hasn't said that the owner was deleted")
 				require.Empty(w, solid)
 				require.Empty(w, waiting)
 			})
@@ -410,7 +426,9 @@ func TestAnOwnerThatCannotBeReadMakesNoVerdict(t *testing.T) {
 }
 
 // The dependents of a waiting owner are deleted, so the cache is not enough.
-func TestAWaitingOwnerIsAskedForToo(t *testing.T) {
+//
+// Function: OwnerGraph.ClassifyReferences
+func TestAWaitingOwnerIsAlsoLookedUpOnTheServer(t *testing.T) {
 	inMemory(t, func(w *world) {
 		g, _ := w.graph()
 		owner := w.configMap("owner")
@@ -421,12 +439,14 @@ func TestAWaitingOwnerIsAskedForToo(t *testing.T) {
 			Match: fakeapi.Match{Verb: "get", Resource: "configmaps"}, Times: 1, Status: fakeapi.Forbidden(),
 		})
 		_, _, err := g.ClassifyReferences(w.ctx, item)
-		require.Error(w, err, "its finalizer may have been taken away since: only the API server knows")
+		require.Error(w, err, "its finalizer may have been removed since: only the API server knows")
 	})
 }
 
-// What belongs to a kind that the collector does not watch would be deleted.
-func TestOwnersOfOtherKindsAreAskedFor(t *testing.T) {
+// Objects whose owner is of a kind that the collector doesn't watch would be deleted.
+//
+// Function: OwnerGraph.ClassifyReferences
+func TestOwnersOfOtherKindsAreLookedUpOnTheServer(t *testing.T) {
 	inMemory(t, func(w *world) {
 		g, _ := w.graph()
 		secret, err := w.Other.CoreV1().Secrets("default").Create(w.ctx, &corev1.Secret{ObjectMeta: withOwners("s")}, metav1.CreateOptions{})
@@ -441,7 +461,7 @@ func TestOwnersOfOtherKindsAreAskedFor(t *testing.T) {
 	})
 }
 
-// Everything that a custom resource owns would be deleted when its CRD is away.
+// Everything that a custom resource owns would be deleted while its CRD is missing.
 func TestAKindThatTheServerDoesNotServeDoesNotMakeAnOwnerAbsent(t *testing.T) {
 	for _, apiVersion := range []string{"v1", "example.com/v1"} {
 		t.Run(apiVersion, func(t *testing.T) {
@@ -464,13 +484,13 @@ func TestAnObjectWithoutNamespaceCannotHaveAnOwnerInOne(t *testing.T) {
 		node.OwnerReferences = []metav1.OwnerReference{ownerRef("ConfigMap", w.configMap("owner"))}
 		synctest.Wait()
 		_, _, err := g.ClassifyReferences(w.ctx, node)
-		require.Error(w, err, "in which namespace should one look for the owner?")
+		require.Error(w, err, "in which namespace should it look for the owner?")
 	})
 }
 
 // Everything that a custom resource owns would be deleted when a proxy loses its API server, or sends
 // its login page.
-func TestAPageIsNotTheAPIServersWordAboutAnOwner(t *testing.T) {
+func TestAWebPageIsNotTheAPIServersWordAboutAnOwner(t *testing.T) {
 	pages := maps.Clone(notFoundPages)
 	pages["a login page"] = func(r *http.Response) { page(r, http.StatusOK, "text/html", "<html>log in</html>") }
 	pages["a login as JSON"] = func(r *http.Response) { page(r, http.StatusOK, "application/json", `{"log":"in"}`) }
@@ -489,13 +509,13 @@ func TestAPageIsNotTheAPIServersWordAboutAnOwner(t *testing.T) {
 				g, _ := w.graph()
 				owner := metav1.OwnerReference{APIVersion: "v1", Kind: "Secret", Name: "owner", UID: "owner"}
 				_, _, err := g.ClassifyReferences(w.ctx, w.podOf("a", owner))
-				require.Error(w, err, "nobody has said that the owner is gone")
+				require.Error(w, err, "the API server hasn't said that the owner was deleted")
 				if says := map[string]string{
 					"a login page":    `invalid character '<' looking for beginning of value in "<html>log in`,
 					"nothing":         `unexpected end of JSON input in ""`,
-					"a login as JSON": `isn't what came: "{\"log\":\"in\"}"`,
+					"a login as JSON": `expected the owner owner, got "{\"log\":\"in\"}"`,
 				}[what]; says != "" {
-					require.ErrorContains(w, err, says, "this is what answered, and what's wrong with it")
+					require.ErrorContains(w, err, says, "the error quotes the answer, and says what's wrong with it")
 				}
 			})
 		})
@@ -541,8 +561,8 @@ func TestThePathOfAnOwnerIsNotGuessed(t *testing.T) {
 	})
 }
 
-// A CRD that is created anew may have another plural, or no namespaces.
-func TestAPathThatIsNotServedAnyMoreIsAskedForAgain(t *testing.T) {
+// A recreated CRD may have another plural, or no namespaces.
+func TestAPathThatIsNoLongerServedIsLookedUpAgain(t *testing.T) {
 	inMemory(t, func(w *world) {
 		kind := fakeapi.Kind{Group: "example.com", Version: "v1", Kind: "Gateway", Resource: "gateways"}
 		w.Server.Register(kind)

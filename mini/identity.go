@@ -14,13 +14,14 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// firstOrdinal returns the ordinal of the first member: 0, unless the user wants another.
+// firstOrdinal returns the ordinal of the first member: 0, unless the user wants another
+// one.
 func firstOrdinal(set *appsv1.StatefulSet) int {
 	return int(ptr.Deref(set.Spec.Ordinals, appsv1.StatefulSetOrdinals{}).Start)
 }
 
-// ordinalOf returns the number at the end of the Pod's name, or one below 0 if its name
-// is not one of the set's.
+// ordinalOf returns the number at the end of the Pod's name, or a negative one if the
+// name isn't that of a member of the set.
 func ordinalOf(set *appsv1.StatefulSet, pod *corev1.Pod) int {
 	ordinal, err := strconv.Atoi(strings.TrimPrefix(pod.Name, set.Name+"-"))
 	if err != nil || pod.Name != nameWith(set.Name, ordinal) {
@@ -32,7 +33,7 @@ func ordinalOf(set *appsv1.StatefulSet, pod *corev1.Pod) int {
 func nameWith(name string, ordinal int) string { return fmt.Sprint(name, "-", ordinal) }
 
 // setIdentity adds the labels by which a Service can select this one Pod. It returns
-// false if the Pod has them.
+// false if the Pod already has them.
 func setIdentity(pod *corev1.Pod, ordinal int) (changed bool) {
 	index := strconv.Itoa(ordinal)
 	changed = pod.Labels[appsv1.StatefulSetPodNameLabel] != pod.Name ||
@@ -42,8 +43,8 @@ func setIdentity(pod *corev1.Pod, ordinal int) (changed bool) {
 	return changed
 }
 
-// newClaim returns a claim of the Pod with this ordinal. Pods that have one name, one
-// after the other, find the same claim, and so the same data.
+// newClaim returns a claim of the Pod with this ordinal. When a Pod is replaced by one
+// with the same name, the new one finds the same claim, and so the same data.
 func newClaim(
 	set *appsv1.StatefulSet, template corev1.PersistentVolumeClaim, ordinal int,
 ) *corev1.PersistentVolumeClaim {
@@ -56,10 +57,10 @@ func newClaim(
 	return claim
 }
 
-// claimOwners returns the owners that the claim is to have, beside those that others have
-// given it. If the policy says so, the claim goes with the set, or with the Pod, if that
-// is one too many. A claim of a set or a Pod that had the name before is doomed: the
-// garbage collector will delete it.
+// claimOwners returns the owners that the claim should have. It keeps owners that aren't
+// ours. If the policy says so, the set owns the claim, so they're deleted together, or
+// the Pod owns it, if the Pod is condemned. If the claim's owner is an earlier set or Pod
+// of the same name, the claim is doomed: the garbage collector will delete it.
 func claimOwners(
 	claim *corev1.PersistentVolumeClaim, set *appsv1.StatefulSet, pod *corev1.Pod,
 	condemned bool,
@@ -93,8 +94,9 @@ func claimOwners(
 	return refs, doomed
 }
 
-// syncClaims creates the claims that the Pod needs to start, and makes their owners what
-// the policy says. No Pod is created for a claim that will be deleted.
+// syncClaims creates the claims that the Pod needs to start, and gives them the owners
+// that the policy wants. For a new Pod, it returns an error if a claim is about to be
+// deleted.
 func syncClaims(
 	ctx context.Context, client *CachedClient, set *appsv1.StatefulSet, pod *corev1.Pod,
 	condemned bool,
@@ -115,7 +117,7 @@ func syncClaim(
 	stored, err := Get[*corev1.PersistentVolumeClaim](ctx, client, KeyOf(claim))
 	if apierrors.IsNotFound(err) {
 		if pod.UID != "" && pod.Status.Phase != corev1.PodPending {
-			return nil // it has started without
+			return nil // it has started without it
 		}
 		claim.OwnerReferences, _ = claimOwners(claim, set, pod, condemned)
 		return client.Create(ctx, claim)

@@ -6,20 +6,20 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// Change says what happened to one object: its state before, and its state after.
+// Change says what happened to one object: its state before and its state after.
 //
 //	Old == nil   the object is new
-//	New == nil   the object is gone; Old is its last state
+//	New == nil   the object was deleted; Old is its last state
 //	otherwise    the object has changed
 type Change struct {
 	Old, New Object
-	// Tombstone is true if the watch missed the deletion, and a list without the object
-	// showed it. Old is then the last state that was seen, and may not be the last one
-	// that there was.
+	// Tombstone is true if the watch missed the deletion and we only know of it because a
+	// list lacks the object. Old is then the last state that we saw. There may have been
+	// later ones.
 	Tombstone bool
 }
 
-// Object returns the new state, or the last one if the object is gone.
+// Object returns the new state, or the last one if the object was deleted.
 func (c Change) Object() Object {
 	if c.New != nil {
 		return c.New
@@ -27,22 +27,22 @@ func (c Change) Object() Object {
 	return c.Old
 }
 
-// Informer keeps a Store up to date, and tells one function what has changed.
+// Informer keeps a Store up to date and tells one function what has changed.
 //
-// Guarantees: at the time of the call, the store already has the change. The changes of
-// one object come in order: each Old is the New of the change before, except that a
-// deletion shows the state at the end.
+// Guarantees: when OnChange is called, the store already has the change. The changes of
+// one object come in order: each Old is the New of the previous change, except that a
+// deletion brings the object's last state.
 //
-// Caveats: after a relist, one change may stand for many, and an object that was created
-// and deleted in between causes none.
+// Caveats: after a relist, one change may stand for many, and you won't hear of an object
+// that was both created and deleted in between.
 type Informer struct {
 	*Store
 	Source   ListerWatcher
-	OnChange func(Change)    // gets one call at a time
+	OnChange func(Change)    // called with one change at a time
 	Trace    *trace.Recorder // nil records nothing
 }
 
-// NewInformer returns an informer. It does nothing until Run.
+// NewInformer returns an informer. It starts with Run.
 func NewInformer(
 	source ListerWatcher, indexers Indexers, onChange func(Change),
 ) *Informer {
@@ -64,8 +64,8 @@ func (i *Informer) Delete(obj Object) {
 	}
 }
 
-// Replace makes the informer a Sink. An object that the list lacks was deleted while
-// there was no watch.
+// Replace makes the informer a Sink. An object that the list lacks was deleted while we
+// had no watch.
 func (i *Informer) Replace(items []Object, _ string) {
 	old := i.Store.Replace(items)
 	for _, obj := range items {
@@ -73,13 +73,13 @@ func (i *Informer) Replace(items []Object, _ string) {
 		i.notify(old[key], obj)
 		delete(old, key)
 	}
-	for _, obj := range sorted(old) { // what is left
+	for _, obj := range sorted(old) { // not in the list
 		i.OnChange(Change{Old: obj, Tombstone: true})
 	}
 }
 
-// notify reports the state that has taken the place of old. A list shows most objects
-// unchanged, and those cause no change.
+// notify reports that obj has replaced old. After a list most objects are the same as
+// before, and those aren't reported.
 func (i *Informer) notify(old, obj Object) {
 	switch {
 	case old == nil:

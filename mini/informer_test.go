@@ -87,6 +87,8 @@ func (w *world) breakable() {
 }
 
 // A handler asks a change for its object, and must not get nil.
+//
+// Function: Change.Object
 func TestTheObjectOfAChangeIsItsNewestState(t *testing.T) {
 	a, b := configMap("a", "1"), configMap("a", "2")
 	require.Same(t, a, mini.Change{New: a}.Object())
@@ -111,8 +113,8 @@ func TestAnInformerKeepsItsStoreUpToDate(t *testing.T) {
 	})
 }
 
-// A handler has to know whether an object is new, has changed or is gone.
-func TestAnInformerTellsWhatHasChanged(t *testing.T) {
+// A handler has to know whether an object is new, has changed or was deleted.
+func TestAnInformerReportsWhatHasChanged(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.createMap("a", "1")
 		_, got := w.inform()
@@ -124,8 +126,8 @@ func TestAnInformerTellsWhatHasChanged(t *testing.T) {
 	})
 }
 
-// Who is told of a new Pod looks it up, and must find it.
-func TestTheStoreHasAChangeBeforeItIsTold(t *testing.T) {
+// A handler that hears of a new Pod looks it up, and must find it.
+func TestTheStoreHasAChangeBeforeItIsReported(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.breakable()
 		var i *mini.Informer
@@ -133,7 +135,7 @@ func TestTheStoreHasAChangeBeforeItIsTold(t *testing.T) {
 		i = mini.NewInformer(w.maps(), nil, func(c mini.Change) {
 			told++
 			if stored := i.Get(mini.KeyOf(c.Object())); stored != c.New {
-				w.Errorf("told of %s, but the store has %s", changeText(c), namesAndValues(i.List()))
+				w.Errorf("the change is %s, but the store has %s", changeText(c), namesAndValues(i.List()))
 			}
 		})
 		w.createMap("a", "1")
@@ -144,10 +146,11 @@ func TestTheStoreHasAChangeBeforeItIsTold(t *testing.T) {
 		w.deleteMap("a")
 		w.blind(func() { w.deleteMap("b") })
 		synctest.Wait()
-		require.Equal(w, 5, told, "two new objects, a change, and two that are gone")
+		require.Equal(w, 5, told, "two new objects, one change, and two deletions")
 	})
 }
 
+// Function: Informer.Delete
 func TestADeletionShowsTheLastStateOfTheObject(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.createMap("a", "1")
@@ -189,7 +192,8 @@ func TestADeletionThatNoWatchHasSeenLeavesATombstone(t *testing.T) {
 	})
 }
 
-func TestANewListTellsOnlyWhatHasChanged(t *testing.T) {
+// Function: Informer.Replace
+func TestANewListReportsOnlyWhatHasChanged(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.createMap("a", "1")
 		w.createMap("b", "1")
@@ -208,7 +212,8 @@ func TestANewListTellsOnlyWhatHasChanged(t *testing.T) {
 	})
 }
 
-func TestAnObjectThatWasCreatedAnewIsNotAnUpdate(t *testing.T) {
+// Function: Informer.notify
+func TestARecreatedObjectIsNotAnUpdate(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.createMap("a", "1")
 		w.breakable()
@@ -219,13 +224,15 @@ func TestAnObjectThatWasCreatedAnewIsNotAnUpdate(t *testing.T) {
 			w.createMap("a", "2")
 		})
 		require.Equal(w, []string{"a: 1 -> - (tombstone)", "a: - -> 2"}, got.took(),
-			"it is another object: a controller must forget what it knows of the first")
+			"it's another object, so a controller must forget what it knows about the first")
 		require.Equal(w, []string{"a=2"}, namesAndValues(i.List()))
 	})
 }
 
-// What was never reported as there must not be reported as gone.
-func TestADeletionOfAnUnknownObjectIsNoChange(t *testing.T) {
+// An object that was never reported must not be reported as deleted.
+//
+// Function: Informer.Delete
+func TestADeletionOfAnUnknownObjectIsNotReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		got := &changes{}
 		i := mini.NewInformer(&script{watch: func(call int, _ string) (watch.Interface, error) {
@@ -266,13 +273,13 @@ func (h *history) add(c mini.Change) {
 	h.states[key] = c.New
 	switch {
 	case c.New == nil && before == nil:
-		h.Errorf("%s: it was gone already", changeText(c))
+		h.Errorf("%s: it had already been deleted", changeText(c))
 	case c.New == nil && c.Old.GetUID() != before.GetUID():
 		h.Errorf("%s: this was another object", changeText(c))
 	case c.New == nil && c.Tombstone && c.Old != before:
 		h.Errorf("%s: the last known state was %s", changeText(c), nameAndValue(before))
 	case c.New != nil && c.Old != before:
-		h.Errorf("%s: not the state that was told before, %v", changeText(c), before)
+		h.Errorf("%s: not the state that was reported before, %v", changeText(c), before)
 	case c.New != nil && c.Old != nil && c.Old.GetUID() != c.New.GetUID():
 		h.Errorf("%s: these are two objects", changeText(c))
 	case c.New != nil && c.Old != nil && c.Old.GetResourceVersion() == c.New.GetResourceVersion():

@@ -19,18 +19,19 @@ import (
 //
 // Guarantees: each Pod that finishes is counted exactly once. A finalizer keeps the Pod,
 // even if a user deletes it, until its UID is in the Job's status. The UID stays there
-// until the finalizer is gone, and one write takes it out and raises the number. So a
-// process may end, and a write may be refused or its answer get lost, at any point.
+// until the finalizer has been removed; then a single write takes it out and raises the
+// number. So the process may end at any point, and any write may be refused or lose its
+// answer.
 //
-// Caveats: it runs neither Indexed Jobs nor those that count a deleted Pod only after its
-// end (podReplacementPolicy: Failed, podFailurePolicy). The Job's status says so, in the
-// condition loopwright.dev/Unsupported. It adopts no Pods. A Pod whose finalizer somebody
-// else takes off is not counted.
+// Caveats: it can't run Indexed Jobs, or Jobs that count a deleted Pod only when it has
+// ended (podReplacementPolicy: Failed, podFailurePolicy). Their status says so in the
+// condition loopwright.dev/Unsupported. It doesn't adopt Pods. It doesn't count a Pod if
+// another client removes the Pod's finalizer.
 type Jobs struct {
 	Client *CachedClient
 }
 
-// NewJobController returns two controllers: one for Jobs, and one for Pods that no Job
+// NewJobController returns two controllers, one for Jobs and one for Pods that no Job
 // will count. Add them to m.
 func NewJobController(m *Manager) ([]*Controller, error) {
 	jobs := m.Informer(&batchv1.Job{})
@@ -55,7 +56,8 @@ func NewJobController(m *Manager) ([]*Controller, error) {
 	return []*Controller{c, orphans}, m.err
 }
 
-// Reconcile brings one Job a step on: first the status, then what the status allows.
+// Reconcile takes one Job a step further. It writes the status first, and then does what
+// the status allows.
 func (j *Jobs) Reconcile(ctx context.Context, req Request) (Result, error) {
 	job, err := Get[*batchv1.Job](ctx, j.Client, req)
 	if err != nil {
@@ -68,9 +70,9 @@ func (j *Jobs) Reconcile(ctx context.Context, req Request) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	p := planJob(job, pods, metav1.Now().Rfc3339Copy()) // in seconds, as it is stored
+	p := planJob(job, pods, metav1.Now().Rfc3339Copy()) // in seconds, as it's stored
 	// If our cache is behind, this may be the Job from before its Pods were counted. The
-	// API server refuses to write an old version, so we write before we make more.
+	// API server refuses an update of an old version, so write before creating more.
 	if p.create > 0 || !equality.Semantic.DeepEqual(job.Status, p.status) {
 		job.Status = p.status
 		if err := j.Client.UpdateStatus(ctx, job); err != nil {
@@ -80,9 +82,9 @@ func (j *Jobs) Reconcile(ctx context.Context, req Request) (Result, error) {
 	return Result{RequeueAfter: p.next}, j.carryOut(ctx, job, p)
 }
 
-// podsOf returns the Job's Pods. One that is in the status and not in the cache is gone,
-// or too new for the late cache of a new process: it would be counted now, and again when
-// it appears. The API server knows.
+// podsOf returns the Job's Pods. If a Pod is in the status but not in the cache, it was
+// deleted, or it's too new for the late cache of a new process. The latter would be
+// counted now, and again when it appears, so podsOf asks the API server.
 func (j *Jobs) podsOf(ctx context.Context, job *batchv1.Job) ([]*corev1.Pod, error) {
 	pods, err := OwnedBy[*corev1.Pod](ctx, j.Client, job)
 	if err != nil {
@@ -103,7 +105,7 @@ func (j *Jobs) podsOf(ctx context.Context, job *batchv1.Job) ([]*corev1.Pod, err
 	}), nil
 }
 
-// carryOut does what the plan says. It deletes nothing that may still be counted.
+// carryOut does what the plan says. It never deletes a Pod that has yet to be counted.
 func (j *Jobs) carryOut(ctx context.Context, job *batchv1.Job, p *jobPlan) error {
 	err := inParallel(len(p.untrack), func(i int) error {
 		return j.untrack(ctx, p.untrack[i])
@@ -127,9 +129,9 @@ func (j *Jobs) carryOut(ctx context.Context, job *batchv1.Job, p *jobPlan) error
 	}))
 }
 
-// untrack takes the Job's finalizer off the Pod, if it is there. The patch names only
-// this one: the garbage collector may write the list at the same time. With the UID, it
-// changes no other Pod of the name.
+// untrack removes the Job's finalizer from the Pod, if it has one. The patch names only
+// this finalizer, because the garbage collector may write the list at the same time. It
+// has the UID, so it can't change another Pod of the same name.
 func (j *Jobs) untrack(ctx context.Context, pod *corev1.Pod) error {
 	if !ContainsFinalizer(pod, batchv1.JobTrackingFinalizer) {
 		return nil
@@ -140,8 +142,9 @@ func (j *Jobs) untrack(ctx context.Context, pod *corev1.Pod) error {
 	return IgnoreNotFound(j.Client.Patch(ctx, pod, types.StrategicMergePatchType, patch))
 }
 
-// releaseOrphan takes the finalizer off a Pod that no Job will count: its Job is gone, or
-// finished, or somebody has taken the owner out of the Pod. Otherwise it could never end.
+// releaseOrphan removes the finalizer from a Pod that no Job will count: its Job was
+// deleted or has finished, or another client has removed the owner from the Pod. With the
+// finalizer, the Pod could never be deleted.
 func (j *Jobs) releaseOrphan(ctx context.Context, req Request) (Result, error) {
 	pod, err := Get[*corev1.Pod](ctx, j.Client, req)
 	if err != nil {
@@ -156,9 +159,9 @@ func (j *Jobs) releaseOrphan(ctx context.Context, req Request) (Result, error) {
 	}
 	group, _, _ := strings.Cut(ref.APIVersion, "/")
 	if ref.Kind != "Job" || group != batchv1.GroupName {
-		return Result{}, nil // another kind of controller has use for it
+		return Result{}, nil // another kind of controller uses the finalizer
 	}
-	// The cache may not show the Job yet, so the API server is asked, too.
+	// The cache may not have the Job yet, so ask the API server as well.
 	for _, reader := range []Reader{j.Client, j.Client.Client} {
 		key := Request{Namespace: pod.Namespace, Name: ref.Name}
 		job, err := Get[*batchv1.Job](ctx, reader, key)

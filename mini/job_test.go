@@ -235,8 +235,8 @@ func TestAJobRunsAsManyPodsAsItNeedsAndNoMoreAtATimeThanAllowed(t *testing.T) {
 		time.Sleep(time.Hour)
 		require.Equal(w, version, w.get().ResourceVersion, "it is over")
 		w.deletePod(w.pods()[0])
-		require.Empty(w, w.active(), "who deletes the Pods of a Job that is over does not want it again")
-		require.Equal(w, status, w.get().Status, "it was complete then, and not now")
+		require.Empty(w, w.active(), "a user who deletes the Pods of a finished Job doesn't want it to run again")
+		require.Equal(w, status, w.get().Status, "it was complete then, not just now")
 	})
 }
 
@@ -251,7 +251,7 @@ func TestAJobWithoutCompletionsIsOverWhenOnePodHasSucceededAndTheOthersHaveEnded
 		w.ends(pods[1], corev1.PodFailed)
 		time.Sleep(time.Hour)
 		require.Equal(w, [3]int32{1, 1, 1}, w.numbers(), "no new Pod: the queue is empty")
-		require.Empty(w, w.conditions(), "the third one has work in its hands")
+		require.Empty(w, w.conditions(), "the third one is still working")
 		w.ends(pods[2], corev1.PodFailed)
 		require.Equal(w, completed, w.conditions())
 		require.Equal(w, [3]int32{0, 1, 2}, w.numbers())
@@ -309,15 +309,21 @@ func TestEachPodIsCountedOnceWhicheverRequestFails(t *testing.T) {
 	for _, fault := range []fakeapi.Fault{{Status: fakeapi.Conflict()}, {LoseResponse: true}, {Refuse: true}} {
 		what := map[bool]string{fault.LoseResponse: "loses its answer", fault.Refuse: "is cut", fault.Status != nil: "is refused"}[true]
 		for _, write := range []fakeapi.Match{status, toPods("patch")} {
-			for skip := range 10 {
-				for _, killed := range []bool{false, true} {
+			for _, killed := range []bool{false, true} {
+				hit := new(atomic.Bool)
+				hit.Store(true)
+				for skip := 0; hit.Swap(false); skip++ { // until there is no write left that could fail
 					t.Run(fmt.Sprintf("%s %d of %s %s, killed: %v", write.Verb, skip, write.Resource, what, killed), func(t *testing.T) {
 						inJobs(t, func(w *jobWorld) {
 							kill, dead := w.runJobs(), new(atomic.Bool)
 							fault := fault
 							fault.Match, fault.Skip, fault.Times = write, skip, 1
-							if killed {
-								fault.OnHit = func(fakeapi.Request) { kill(); dead.Store(true) }
+							fault.OnHit = func(fakeapi.Request) {
+								hit.Store(true)
+								if killed {
+									kill()
+									dead.Store(true)
+								}
 							}
 							w.Server.Inject(fault)
 							w.create(job(3, 2))
@@ -377,7 +383,7 @@ func TestAPodIsNotInTheNumberWhileItsFinalizerCannotBeRemoved(t *testing.T) {
 		}
 		require.Equal(w, [3]int32{0, 0, 0}, w.numbers())
 		require.Len(w, w.get().Status.UncountedTerminatedPods.Succeeded, 3)
-		require.Equal(w, completed[:1], w.conditions(), "all has succeeded, and not all is counted")
+		require.Equal(w, completed[:1], w.conditions(), "all have succeeded, but not all are counted")
 		lift()
 		time.Sleep(time.Hour)
 		require.Equal(w, [3]int32{0, 3, 0}, w.numbers())
@@ -405,7 +411,7 @@ func TestAJobFailsWhileTheFinalizersOfItsPodsCannotBeRemoved(t *testing.T) {
 }
 
 // A new leader's cache of Pods may be behind its cache of Jobs: the Pod that the status lists is not there yet.
-func TestAPodThatTheCacheDoesNotShowYetIsNotTakenForOneThatIsGone(t *testing.T) {
+func TestAPodThatTheCacheDoesNotShowYetIsNotTakenForADeletedOne(t *testing.T) {
 	inJobs(t, func(w *jobWorld) {
 		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "watch", Resource: "pods"}, Skip: 1, Times: 1, DelayEvents: 10 * time.Second})
 		old := w.runJobs()
@@ -418,11 +424,11 @@ func TestAPodThatTheCacheDoesNotShowYetIsNotTakenForOneThatIsGone(t *testing.T) 
 		w.create(job(2, 1))
 		w.Server.Inject(fakeapi.Fault{Match: toPods("patch"), Times: 1, OnHit: func(fakeapi.Request) { old() }, Refuse: true})
 		w.ends(w.active()[0], corev1.PodSucceeded)
-		require.Len(w, w.get().Status.UncountedTerminatedPods.Succeeded, 1, "the old process ended before it took the finalizer")
+		require.Len(w, w.get().Status.UncountedTerminatedPods.Succeeded, 1, "the old process ended before it removed the finalizer")
 		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "list", Resource: "pods"}, Times: 1, Status: fakeapi.Unavailable()})
 		w.run(jobs[0].Run)
 		time.Sleep(time.Second) // it asks once more
-		require.Contains(w, w.all(), "[]", "it was counted and kept: when it appears, it is counted again")
+		require.Contains(w, w.all(), "[]", "it was counted but kept, so when it appears, it'll be counted again")
 		time.Sleep(time.Hour)
 		require.EqualValues(w, 1, w.get().Status.Succeeded)
 	})
@@ -448,11 +454,12 @@ func TestAJobWhoseCachesAreFromBeforeItsPodsWereCountedDoesNotMakeThemTwice(t *t
 		require.Len(w, w.all(), 2)
 		w.run(jobs[0].Run)
 		time.Sleep(time.Minute)
-		require.Len(w, w.all(), 2, "the Pods are made again")
+		require.Len(w, w.all(), 2, "the Pods are created again")
 	})
 }
 
-// A broken image fails at once, each time. Six Pods a minute are no help, and 600 are a nuisance.
+// A broken image fails at once, each time. Six Pods a minute don't help, and 600 are a
+// nuisance.
 func TestAfterAFailureTheNextPodWaitsTwiceAsLongEachTime(t *testing.T) {
 	inJobs(t, func(w *jobWorld) {
 		kill := w.runJobs()
@@ -477,7 +484,8 @@ func TestAfterAFailureTheNextPodWaitsTwiceAsLongEachTime(t *testing.T) {
 	})
 }
 
-// A Pod that its node has evicted, or a user has deleted, may fail at once, too. The pause counts from then.
+// A Pod that its node evicts or a user deletes may also fail at once. The pause counts
+// from then.
 func TestAfterAPodThatReportsNoEndTheNextOneWaits(t *testing.T) {
 	for _, deleted := range []bool{false, true} {
 		inJobs(t, func(w *jobWorld) {
@@ -505,7 +513,7 @@ func TestAfterAPodThatReportsNoEndTheNextOneWaits(t *testing.T) {
 }
 
 // One Pod works, so the next one may start at once, whatever others do at the same time.
-func TestAPodThatRunsIsNoFailure(t *testing.T) {
+func TestARunningPodIsNotAFailure(t *testing.T) {
 	inJobs(t, func(w *jobWorld) {
 		w.runJobs()
 		w.create(job(4, 2))
@@ -516,7 +524,7 @@ func TestAPodThatRunsIsNoFailure(t *testing.T) {
 	})
 }
 
-// Ten minutes are the longest pause, and the limit the end.
+// The longest pause is ten minutes, and the limit ends the Job.
 func TestAJobFailsWithTheFailureThatIsOneTooMany(t *testing.T) {
 	inJobs(t, func(w *jobWorld) {
 		w.runJobs()
@@ -555,7 +563,7 @@ func TestAJobFailsWithTheFailureThatIsOneTooMany(t *testing.T) {
 	})
 }
 
-// Containers that are started again in their Pod fail, too.
+// A container that restarts in its Pod has failed as well.
 func TestRestartsCountAgainstTheLimitOfAPodThatRestartsItsContainers(t *testing.T) {
 	for _, limit := range []int32{0, 1, 3} {
 		restarts := max(limit, 1)
@@ -581,7 +589,8 @@ func TestRestartsCountAgainstTheLimitOfAPodThatRestartsItsContainers(t *testing.
 	}
 }
 
-// backoffLimit: 0 is for work that must not be done twice. A sidecar that is started again is no failure of it.
+// backoffLimit: 0 is for work that must not be done twice. A sidecar that restarts isn't
+// a failure.
 func TestAJobWithoutRetriesRunsOnce(t *testing.T) {
 	inJobs(t, func(w *jobWorld) {
 		w.runJobs()
@@ -650,7 +659,7 @@ func TestASuspendedJobHasNoPodsAndItsPauseDoesNotCount(t *testing.T) {
 		since := w.get().Status.Conditions
 		time.Sleep(time.Hour)
 		w.change(func(s *batchv1.JobSpec) { s.Parallelism = new(int32(3)) })
-		require.Equal(w, since, w.get().Status.Conditions, "it is suspended since then, and not since now")
+		require.Equal(w, since, w.get().Status.Conditions, "it has been suspended since then, not just since now")
 		w.change(suspend(false))
 		require.Empty(w, w.conditions())
 		w.ends(w.active()[0], corev1.PodSucceeded)
@@ -659,10 +668,10 @@ func TestASuspendedJobHasNoPodsAndItsPauseDoesNotCount(t *testing.T) {
 		w.change(suspend(true))
 		require.Empty(w, w.active())
 		require.Equal(w, [3]int32{0, 1, 0}, w.numbers(), "the user stopped two Pods: they have not failed")
-		require.Nil(w, w.get().Status.StartTime, "a queue may change where its Pods run as long as there is none")
+		require.Nil(w, w.get().Status.StartTime, "a queue may change where the Job's Pods run as long as it has none")
 		time.Sleep(time.Hour)
 		w.change(suspend(false))
-		require.Equal(w, [3]int32{2, 1, 0}, w.numbers(), "without a pause: nothing has failed")
+		require.Equal(w, [3]int32{2, 1, 0}, w.numbers(), "without a pause, because nothing has failed")
 		time.Sleep(59 * time.Second)
 		require.Len(w, w.active(), 2, "the deadline starts over")
 		time.Sleep(2 * time.Second)
@@ -722,7 +731,7 @@ func TestAJobThatIsResumedDoesNotWaitForThePodsThatItsPauseHasStopped(t *testing
 }
 
 // kubectl patch job sum -p '{"spec":{"parallelism":1}}'
-func TestLessParallelismIsNoFailureOfThePodsThatGo(t *testing.T) {
+func TestPodsThatAreDeletedForLessParallelismHaveNotFailed(t *testing.T) {
 	inJobs(t, func(w *jobWorld) {
 		w.runJobs()
 		w.create(job(5, 4))
@@ -742,7 +751,7 @@ func TestLessParallelismIsNoFailureOfThePodsThatGo(t *testing.T) {
 }
 
 // kubectl delete job: the garbage collector deletes the Pods, and the finalizers would keep them forever.
-func TestThePodsOfAJobThatIsDeletedCanGo(t *testing.T) {
+func TestThePodsOfADeletedJobCanBeDeleted(t *testing.T) {
 	for _, policy := range []metav1.DeletionPropagation{
 		metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan,
 	} {
@@ -774,7 +783,7 @@ func TestThePodsOfAJobThatIsDeletedCanGo(t *testing.T) {
 	}
 }
 
-// Its Pods go with it: a new one would be left over.
+// Its Pods are deleted with it, and a new one would be left over.
 func TestAJobThatIsBeingDeletedStartsNothing(t *testing.T) {
 	inJobs(t, func(w *jobWorld) {
 		w.runJobs()
@@ -789,7 +798,7 @@ func TestAJobThatIsBeingDeletedStartsNothing(t *testing.T) {
 }
 
 // The last event of the Pod comes while the cache still shows the Job: the end of the Job has to wake it.
-func TestAPodThatIsDeletedBeforeTheCacheShowsTheEndOfItsJobCanGo(t *testing.T) {
+func TestAPodThatIsDeletedBeforeTheCacheShowsTheEndOfItsJobIsLetGo(t *testing.T) {
 	inJobs(t, func(w *jobWorld) {
 		w.slowWatch("jobs", 10*time.Second)
 		w.runJobs()
@@ -807,7 +816,7 @@ func TestAPodThatIsDeletedBeforeTheCacheShowsTheEndOfItsJobCanGo(t *testing.T) {
 }
 
 // Another process has just ended the Job, and one of its last requests creates a Pod. Our cache shows the Job as it was.
-func TestAPodThatComesBeforeTheCacheShowsThatItsJobIsOverCanGo(t *testing.T) {
+func TestAPodThatComesBeforeTheCacheShowsThatItsJobIsOverIsLetGo(t *testing.T) {
 	inJobs(t, func(w *jobWorld) {
 		w.slowWatch("jobs", 10*time.Second)
 		w.runJobs()
@@ -846,7 +855,7 @@ func (w *jobWorld) tracked(name string, owners ...metav1.OwnerReference) {
 }
 
 // kubectl delete pod would wait forever.
-func TestAPodWhoseOwnerAUserHasTakenOutCanGo(t *testing.T) {
+func TestAPodWhoseOwnerAUserHasRemovedIsLetGo(t *testing.T) {
 	inJobs(t, func(w *jobWorld) {
 		w.runJobs()
 		w.tracked("free")
@@ -865,7 +874,7 @@ func TestAPodThatTheCacheShowsCostsNoReadOfTheAPIServer(t *testing.T) {
 			for _, pod := range pods {
 				w.ends(pod, corev1.PodSucceeded)
 			}
-			require.Zero(w, w.requestsTo("list", "pods"), "it is there")
+			require.Zero(w, w.requestsTo("list", "pods"), "it exists")
 			require.Less(w, w.requestsTo("get", "jobs"), 10, "a Pod without our finalizer needs no Job")
 			require.Equal(w, completed, w.conditions())
 		})
@@ -936,8 +945,8 @@ func (w *jobWorld) unsupported() (reason, message string) {
 	return "", ""
 }
 
-// To run such a Job in the wrong way would be worse than not to run it. Its user looks into its status, and not into
-// the controller's log.
+// Running such a Job in the wrong way would be worse than not running it. Its user looks
+// into its status, and not into the controller's log.
 func TestAJobThatMiniCannotRunIsNotBegunAndItsStatusSaysWhy(t *testing.T) {
 	for _, test := range []struct {
 		reason, field string
@@ -1030,7 +1039,7 @@ func TestNoMoreThanFiveHundredPodsAreInTheStatusAndAllAreCounted(t *testing.T) {
 	})
 }
 
-// What is not reported is not tried again.
+// An error that isn't returned isn't retried.
 func TestAJobThatCannotBeReadIsAFailure(t *testing.T) {
 	for _, resource := range []string{"jobs", "pods"} {
 		inJobs(t, func(w *jobWorld) {
@@ -1069,7 +1078,7 @@ func TestFiveJobsAreReconciledAtTheSameTime(t *testing.T) {
 	})
 }
 
-// Without one of its watches, the controller would miss what it has to do, and no error said so.
+// Without one of its watches, the controller would miss what it has to do, and no error would say so.
 func TestTheJobControllerNeedsBothKinds(t *testing.T) {
 	inMemory(t, func(w *world) {
 		_, err := mini.NewJobController(w.withKinds(&batchv1.Job{}, &corev1.Pod{}))

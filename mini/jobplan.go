@@ -12,31 +12,31 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// jobBurst is how many Pods one reconcile creates, deletes as too many, or adds to the
-// status at most. 500 UIDs in the status take about 20 KB.
+// jobBurst is how many Pods one reconcile creates at most, deletes as surplus, or lists
+// in the status. 500 UIDs in the status take about 20 KB.
 const jobBurst = 500
 
-// jobPlan is what one reconcile finds, and what it makes of it.
+// jobPlan is what one reconcile finds, and what it decides.
 type jobPlan struct {
 	job               *batchv1.Job
-	pods              []*corev1.Pod // all that there are
-	active            []*corev1.Pod // those that run, and are not ending
-	succeeded, failed int           // with those that the status lacks
+	pods              []*corev1.Pod // all of the Job's
+	active            []*corev1.Pod // those that run and aren't ending
+	succeeded, failed int           // including those that the status lacks
 	now               metav1.Time
 
 	status  batchv1.JobStatus // write this first
-	untrack []*corev1.Pod     // then take the finalizers of these: the status has them
+	untrack []*corev1.Pod     // then remove the finalizers of these: the status has them
 	remove  []*corev1.Pod     // then delete these
 	create  int
-	next    time.Duration // until something happens that no watch shows; 0 is never
+	next    time.Duration // until something happens that no watch shows; 0: never
 }
 
-// planJob decides everything, and does nothing.
+// planJob makes all decisions, but doesn't carry out any.
 func planJob(job *batchv1.Job, pods []*corev1.Pod, now metav1.Time) *jobPlan {
 	p := &jobPlan{job: job, pods: pods, now: now, status: *job.Status.DeepCopy()}
 	reason, message := unsupported(&job.Spec)
 	switch {
-	case job.DeletionTimestamp != nil: // it need not run, and its Pods must not wait
+	case job.DeletionTimestamp != nil: // it won't run on, and its Pods mustn't wait
 	case reason != "":
 		p.setCondition(jobUnsupported, corev1.ConditionTrue, reason, message)
 		return p
@@ -54,7 +54,7 @@ func planJob(job *batchv1.Job, pods []*corev1.Pod, now metav1.Time) *jobPlan {
 		}
 	}
 	if job.DeletionTimestamp != nil {
-		p.untrack = pods // the garbage collector deletes them: nothing keeps them
+		p.untrack = pods // the garbage collector deletes them: let them go
 		return p
 	}
 	p.startOrResume()
@@ -64,11 +64,11 @@ func planJob(job *batchv1.Job, pods []*corev1.Pod, now metav1.Time) *jobPlan {
 		return p
 	}
 	p.setCondition(verdict.Type, corev1.ConditionTrue, verdict.Reason, verdict.Message)
-	p.remove = p.active // what a failed Job stops is counted as failed, too
+	p.remove = p.active // Pods that a failed Job stops also count as failed
 	if len(running)+len(uncountedPods(&p.status)) > 0 {
-		return p // the API server refuses the end of a Job that is not all counted
+		return p // until all are counted, the API server refuses the end
 	}
-	if p.status.StartTime == nil { // it is paused, and the API server wants a start
+	if p.status.StartTime == nil { // it's suspended, and the API server wants a start
 		p.status.StartTime = &p.now
 	}
 	end := batchv1.JobFailed
@@ -83,7 +83,7 @@ func planJob(job *batchv1.Job, pods []*corev1.Pod, now metav1.Time) *jobPlan {
 // will never define a condition of this name.
 const jobUnsupported batchv1.JobConditionType = "loopwright.dev/Unsupported"
 
-// unsupported returns what mini can't do of what the Job wants, or "".
+// unsupported returns what the Job wants but mini can't do, or "".
 func unsupported(spec *batchv1.JobSpec) (reason, message string) {
 	switch {
 	case *spec.CompletionMode == batchv1.IndexedCompletion:
@@ -96,9 +96,9 @@ func unsupported(spec *batchv1.JobSpec) (reason, message string) {
 	return "", ""
 }
 
-// countFinished moves each finished Pod one step on. A Pod with its finalizer that the
-// status lacks: into a list of the status. A Pod in a list whose finalizer is gone: out
-// of the list, and into the number.
+// countFinished moves each finished Pod one step further. If the Pod has its finalizer
+// and isn't in the status, it goes into a list of the status. If it's in a list and no
+// longer has its finalizer, it leaves the list and raises the number.
 func (p *jobPlan) countFinished() {
 	tracked, listed := map[types.UID]bool{}, map[types.UID]bool{}
 	for _, pod := range p.pods {
@@ -121,8 +121,8 @@ func (p *jobPlan) countFinished() {
 	p.succeeded = int(p.status.Succeeded) + len(u.Succeeded)
 	p.failed = int(p.status.Failed) + len(u.Failed)
 	for _, pod := range p.pods {
-		// A deleted Pod has failed, unless it has succeeded: its node may be gone, and
-		// never report an end.
+		// A deleted Pod has failed, unless it has succeeded: its node may no longer
+		// exist, and then it would never report an end.
 		if !tracked[pod.UID] || !isPodTerminal(pod) && !isEnding(pod) {
 			continue
 		}
@@ -141,7 +141,7 @@ func (p *jobPlan) countFinished() {
 	}
 }
 
-// uncountedPods are the finished Pods whose finalizers may still be there.
+// uncountedPods are the finished Pods that may still have their finalizers.
 func uncountedPods(status *batchv1.JobStatus) []types.UID {
 	if status.UncountedTerminatedPods == nil {
 		return nil
@@ -150,7 +150,8 @@ func uncountedPods(status *batchv1.JobStatus) []types.UID {
 	return slices.Concat(u.Succeeded, u.Failed)
 }
 
-// startOrResume sets the time from which the deadline counts: pauses do not.
+// startOrResume sets the time from which the deadline counts, so that time in which the
+// Job is suspended doesn't count.
 func (p *jobPlan) startOrResume() {
 	resumes := jobCondition(&p.status, batchv1.JobSuspended) != nil
 	if *p.job.Spec.Suspend || !resumes && p.status.StartTime != nil {
@@ -162,8 +163,8 @@ func (p *jobPlan) startOrResume() {
 	}
 }
 
-// judge returns how the Job ends, or nil if it goes on. Once said it stays, whatever Pods
-// and deadlines do later.
+// judge returns how the Job ends, or nil if it goes on. A verdict stays, whatever happens
+// to Pods and deadlines later.
 func (p *jobPlan) judge() *batchv1.JobCondition {
 	met, target := batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget
 	if c := jobCondition(&p.status, met, target); c != nil {
@@ -176,7 +177,8 @@ func (p *jobPlan) judge() *batchv1.JobCondition {
 		late = p.next <= 0
 	}
 	limit := int(*spec.BackoffLimit)
-	// Without completions, the Pods know when the work is done: a success says so.
+	// Without completions, the Pods know when the work is done: one success means that it
+	// is.
 	enough := int(ptr.Deref(spec.Completions, 1))
 	switch {
 	case p.failed > limit || p.restarts() >= max(limit, 1):
@@ -198,7 +200,7 @@ func (p *jobPlan) judge() *batchv1.JobCondition {
 	return nil
 }
 
-// restarts counts the failures inside of Pods that start their containers again.
+// restarts counts the failures inside Pods, if they restart their containers.
 func (p *jobPlan) restarts() (n int) {
 	if p.job.Spec.Template.Spec.RestartPolicy != corev1.RestartPolicyOnFailure {
 		return 0
@@ -217,7 +219,7 @@ func (p *jobPlan) manage() {
 	want := int(*p.job.Spec.Parallelism)
 	switch completions := p.job.Spec.Completions; {
 	case *p.job.Spec.Suspend:
-		want, p.status.StartTime = 0, nil // it starts over when it is resumed
+		want, p.status.StartTime = 0, nil // it starts over when it's resumed
 		p.setCondition(batchv1.JobSuspended, corev1.ConditionTrue, "JobSuspended", "")
 	case completions != nil:
 		want = min(want, max(int(*completions)-p.succeeded, 0))
@@ -228,7 +230,7 @@ func (p *jobPlan) manage() {
 	switch {
 	case missing < 0:
 		p.remove = GetPodsToDelete(p.active, min(-missing, jobBurst), p.now.Time)
-		p.untrack = append(p.untrack, p.remove...) // that we delete them is no failure
+		p.untrack = append(p.untrack, p.remove...) // they haven't failed: we delete them
 	case missing > 0 && pause <= 0:
 		p.create = min(missing, jobBurst)
 	case missing > 0 && (p.next == 0 || pause < p.next):
@@ -236,8 +238,9 @@ func (p *jobPlan) manage() {
 	}
 }
 
-// backoff returns how long to wait with the next Pod: 10 s after a failure, twice as long
-// after each further one, and not at all after a success. The Pods remember.
+// backoff returns how long to wait until the next Pod: 10 s after a failure, twice as
+// long after each further one, and not at all after a success. It counts the failures in
+// the Pods, so a new process knows them as well.
 func (p *jobPlan) backoff() time.Duration {
 	done := slices.DeleteFunc(slices.Clone(p.pods), func(pod *corev1.Pod) bool {
 		return !isPodTerminal(pod) && !isEnding(pod)
@@ -252,7 +255,7 @@ func (p *jobPlan) backoff() time.Duration {
 			failures = 0
 		}
 	}
-	failures = min(failures, p.failed) // what we have stopped is ending, and no failure
+	failures = min(failures, p.failed) // those that we stopped are ending, not failures
 	if failures == 0 {
 		return 0
 	}
@@ -260,7 +263,7 @@ func (p *jobPlan) backoff() time.Duration {
 	return podEnd(done[len(done)-1]).Add(pause).Sub(p.now.Time)
 }
 
-// podEnd is when the last container ended, or when the Pod was deleted.
+// podEnd returns when the last container ended, or when the Pod was deleted.
 func podEnd(pod *corev1.Pod) (end time.Time) {
 	end = pod.CreationTimestamp.Time
 	if isEnding(pod) { // the timestamp is when the Pod's time to end is over
@@ -275,7 +278,8 @@ func podEnd(pod *corev1.Pod) (end time.Time) {
 	return end
 }
 
-// setCondition adds or changes a condition. It leaves one alone that is so already.
+// setCondition adds or changes a condition. It does nothing if the condition already has
+// this status.
 func (p *jobPlan) setCondition(
 	kind batchv1.JobConditionType, is corev1.ConditionStatus, reason, message string,
 ) {
@@ -294,7 +298,7 @@ func (p *jobPlan) setCondition(
 	}
 }
 
-// jobCondition returns the first condition of one of these kinds that is true, or nil.
+// jobCondition returns the first true condition of one of these kinds, or nil.
 func jobCondition(
 	status *batchv1.JobStatus, kinds ...batchv1.JobConditionType,
 ) *batchv1.JobCondition {
@@ -310,7 +314,7 @@ func isJobFinished(job *batchv1.Job) bool {
 	return jobCondition(&job.Status, batchv1.JobComplete, batchv1.JobFailed) != nil
 }
 
-// isManagedByOther: the user wants another controller to run this Job.
+// isManagedByOther returns true if the user wants another controller to run this Job.
 func isManagedByOther(job *batchv1.Job) bool {
 	own := batchv1.JobControllerName
 	return ptr.Deref(job.Spec.ManagedBy, own) != own

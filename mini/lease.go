@@ -16,41 +16,41 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// ErrLeaseLost is why an Elector's work ends without having been told to.
+// ErrLeaseLost is returned by Run if work had to end because the lease was lost.
 var ErrLeaseLost = errors.New("the lease was lost")
 
-// Elector lets one of several processes work: the one that holds a Lease.
+// Elector lets one of several processes work, the one that holds a Lease.
 //
-// Guarantees: two processes never work at the same time, if only electors write the
-// Lease, their clocks run at about the same speed, and work ends within LeaseDuration -
-// RenewDeadline after its context. The clocks need not show the same time: a process
-// measures how long ago *it* has seen the lease change.
+// Guarantees: two processes never work at the same time, as long as only electors write
+// the Lease, clocks run at about the same speed, and work ends within LeaseDuration -
+// RenewDeadline after its context. The clocks may show different times, because a process
+// measures how long ago *it* saw the lease change.
 //
-// Caveats: if a user deletes the Lease, or a backup brings back one without a holder, a
-// process that has never seen the holder begins at once. The holder finds out with its
-// next renewal: after RetryPeriod, or, without an API server, after RenewDeadline. Until
-// then both work.
+// Caveats: if a user deletes the Lease, or a backup restores one without a holder, a
+// process that has never seen the holder begins at once. The holder finds out when it
+// next renews the lease: after RetryPeriod, or after RenewDeadline if the API server
+// doesn't answer. Until then both work.
 //
-// A process that is stopped and goes on (a frozen machine, a long garbage
-// collection) may go on writing until it notices. Only the API server can refuse that: by
-// the resourceVersion of what is written.
+// A process that was frozen and wakes up (a paused machine, a long garbage collection)
+// may go on writing until it notices. Only the API server can refuse such writes, by
+// their resourceVersion.
 type Elector struct {
-	Client   *Client // not a cached one: the API server knows who leads
+	Client   *Client // not a cached one: only the API server knows who leads
 	Lease    Request
-	Identity string // of this process; no other may have it
+	Identity string // of this process, and of no other
 
-	LeaseDuration time.Duration // others wait this long after the last renewal; 0 is 15 s
-	RenewDeadline time.Duration // the leader gives up after this long; 0 is 10 s
-	RetryPeriod   time.Duration // between two tries; 0 is 2 s
+	LeaseDuration time.Duration // others wait this long after the last renewal; 0: 15 s
+	RenewDeadline time.Duration // the leader gives up this long after a renewal; 0: 10 s
+	RetryPeriod   time.Duration // between two tries; 0: 2 s
 
-	observed     coordinationv1.LeaseSpec // the last state that was read
-	observedTime time.Time                // when it was first seen
-	renewed      time.Time                // when the last try that succeeded began
+	observed     coordinationv1.LeaseSpec // the last state that we've read
+	observedTime time.Time                // when we first saw it
+	renewed      time.Time                // when the last successful try began
 }
 
-// Run waits for the lease, and then runs work until ctx ends, or work does, or the
-// lease is lost: then the context of work ends. It returns when work has, and releases
-// the lease, so that the next process need not wait for it to expire.
+// Run waits for the lease, and then runs work until work returns. The context of work
+// ends when ctx does, or when the lease is lost. Afterwards, Run releases the lease if it
+// still has it, so that the next process doesn't have to wait until it expires.
 func (e *Elector) Run(ctx context.Context, work func(context.Context) error) error {
 	e.LeaseDuration = cmp.Or(e.LeaseDuration, 15*time.Second)
 	e.RenewDeadline = cmp.Or(e.RenewDeadline, 10*time.Second)
@@ -60,11 +60,11 @@ func (e *Elector) Run(ctx context.Context, work func(context.Context) error) err
 			e.Lease, e.RetryPeriod, e.RenewDeadline, e.LeaseDuration)
 	}
 	if e.Identity == "" {
-		return fmt.Errorf("lease %s: a holder without an identity is no holder", e.Lease)
+		return fmt.Errorf("lease %s: Identity is empty: set a unique name", e.Lease)
 	}
 	for !e.try(ctx, e.RenewDeadline) {
 		if !sleep(ctx, e.RetryPeriod) {
-			return nil // told to stop before it was our turn: not a failure
+			return nil // stopped before it was our turn: not a failure
 		}
 	}
 	e.record("acquired")
@@ -79,7 +79,7 @@ func (e *Elector) Run(ctx context.Context, work func(context.Context) error) err
 		}
 	}()
 	err := work(working)
-	stopRenewing() // only now: while work is ending, no other process may begin
+	stopRenewing() // only now: until work has ended, no other may begin
 	<-over
 	if errors.Is(context.Cause(working), ErrLeaseLost) {
 		e.record("lost")
@@ -103,16 +103,16 @@ func (e *Elector) renew(ctx context.Context) bool {
 	}
 }
 
-// try is one try to get or to renew the lease. It takes at most limit: an answer that
-// comes later is of no use.
+// try is one try to acquire or renew the lease. It takes at most limit, because a later
+// answer would be useless.
 func (e *Elector) try(ctx context.Context, limit time.Duration) bool {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	held, err := e.tryAcquireOrRenew(ctx)
 	if held {
-		// Others count from the moment when they see the write, which is after this
-		// one. The moment of the answer may be long after theirs.
+		// Others count from when they see the write, which is later than this. Our answer
+		// may come long after that, so we can't count from there.
 		e.renewed = began
 	}
 	if err != nil {
@@ -126,7 +126,7 @@ func (e *Elector) try(ctx context.Context, limit time.Duration) bool {
 
 func (e *Elector) tryAcquireOrRenew(ctx context.Context) (held bool, err error) {
 	lease, err := Get[*coordinationv1.Lease](ctx, e.Client, e.Lease)
-	missing := apierrors.IsNotFound(err) // by the API server's word, see isAbsent
+	missing := apierrors.IsNotFound(err) // by the API server's word: see isAbsent
 	if err != nil && !missing {
 		return false, err
 	}
@@ -134,7 +134,7 @@ func (e *Elector) tryAcquireOrRenew(ctx context.Context) (held bool, err error) 
 		e.observe(lease.Spec)
 	}
 	if e.heldByOther() && !e.expired() {
-		return false, nil // even if the lease was deleted: its holder works on
+		return false, nil // even if the lease was deleted: its holder still works
 	}
 	// If it's missing, Get has returned an empty one, which we fill in.
 	lease.Namespace, lease.Name = e.Lease.Namespace, e.Lease.Name
@@ -165,8 +165,8 @@ func (e *Elector) spec(old coordinationv1.LeaseSpec) coordinationv1.LeaseSpec {
 	return next
 }
 
-// observe notes when the lease has changed, by the clock of this process: the renewTime
-// is from another one.
+// observe notes when the lease has changed, by this process's clock: the renewTime comes
+// from another one.
 func (e *Elector) observe(spec coordinationv1.LeaseSpec) {
 	if !equality.Semantic.DeepEqual(spec, e.observed) {
 		e.observed, e.observedTime = spec, time.Now()
@@ -178,7 +178,7 @@ func (e *Elector) heldByOther() bool {
 	return h != "" && h != e.Identity
 }
 
-// expired: the holder has not renewed for as long as it promised to.
+// expired returns true if the holder hasn't renewed for as long as its lease lasts.
 func (e *Elector) expired() bool {
 	duration := e.LeaseDuration
 	if seconds := e.observed.LeaseDurationSeconds; seconds != nil {
@@ -187,7 +187,7 @@ func (e *Elector) expired() bool {
 	return time.Since(e.observedTime) >= duration
 }
 
-// release takes this process out of the lease: the next one that tries gets it.
+// release takes this process out of the lease, so the next one that tries gets it.
 func (e *Elector) release(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, e.RenewDeadline)
 	defer cancel()
@@ -204,7 +204,7 @@ func (e *Elector) release(ctx context.Context) error {
 			err = e.Client.Update(ctx, lease)
 		}
 		if apierrors.IsConflict(err) {
-			continue // with a renewal of our own that was still on its way
+			continue // with our own renewal that was still on its way
 		}
 		if err != nil {
 			return fmt.Errorf("releasing lease %s: %w", e.Lease, err)

@@ -155,17 +155,18 @@ func TestOneOfTwoProcessesWorksAndTheOtherWaits(t *testing.T) {
 		b := w.lead(w.elector("b"), 0)
 		time.Sleep(3 * time.Minute)
 		require.False(w, happened(b.working), "two processes work at the same time")
-		require.False(w, happened(a.told), "a has lost a lease that no other process has taken")
+		require.False(w, happened(a.told), "a has lost the lease, but no other process has taken it")
 		requests := func(match fakeapi.Match) int { return len(w.Server.Requests(match)) }
 		require.InDelta(w, 90, requests(fakeapi.Match{Verb: "update", UserAgent: "a"}), 1, "a renews every 2 s")
 		require.InDelta(w, 90, requests(fakeapi.Match{Verb: "get", UserAgent: "b"}), 1, "b tries every 2 s")
 		now := w.lease().Spec
 		require.WithinDuration(w, time.Now(), now.RenewTime.Time, 3*time.Second)
-		require.Equal(w, spec.AcquireTime, now.AcquireTime, "a renewal is no new acquisition")
+		require.Equal(w, spec.AcquireTime, now.AcquireTime, "a renewal isn't a new acquisition")
 		require.EqualValues(w, 0, *now.LeaseTransitions)
 	})
 }
 
+// Function: Elector.Run
 func TestAProcessThatIsToldToStopBeforeItsTurnReturnsNil(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.lead(w.elector("a"), 0)
@@ -197,8 +198,8 @@ func TestALeaseThatIsRenewedIsNotTakenWhateverItsHoldersClockShows(t *testing.T)
 	}
 }
 
-// Too early, and two processes work. Too late, and none does.
-func TestALeaseThatIsNotRenewedIsTakenWhenItsHoldersPromiseIsOver(t *testing.T) {
+// If it's taken too early, two processes work; if it's too late, none does.
+func TestALeaseThatIsNotRenewedIsTakenWhenItsDurationIsOver(t *testing.T) {
 	for name, clock := range inorder.Map(map[string]time.Duration{"behind": -time.Hour, "ahead": time.Hour}) {
 		for _, seconds := range []int32{15, 60} {
 			t.Run(fmt.Sprintf("%s, %d s", name, seconds), func(t *testing.T) {
@@ -210,23 +211,24 @@ func TestALeaseThatIsNotRenewedIsTakenWhenItsHoldersPromiseIsOver(t *testing.T) 
 					term := w.lead(b, 0)
 					took := w.took(term.working, "b works")
 					require.GreaterOrEqual(w, took, promise,
-						"b does not know when the lease was renewed, only when it saw it first")
+						"b doesn't know when the lease was renewed, only when b first saw it")
 					require.LessOrEqual(w, took, promise+b.RetryPeriod)
 					spec := w.lease().Spec
 					require.Equal(w, "b", *spec.HolderIdentity)
 					require.EqualValues(w, 8, *spec.LeaseTransitions)
 					require.WithinDuration(w, time.Now(), spec.AcquireTime.Time, time.Second)
 					require.WithinDuration(w, time.Now(), spec.RenewTime.Time, time.Second)
-					require.EqualValues(w, 15, *spec.LeaseDurationSeconds, "b promises what b keeps")
+					require.EqualValues(w, 15, *spec.LeaseDurationSeconds, "b writes its own duration")
 					time.Sleep(time.Minute)
-					require.False(w, happened(term.told), "b has the lease, and gives up")
+					require.False(w, happened(term.told), "b has the lease, but gives up")
 				})
 			})
 		}
 	}
 }
 
-func TestALeaseThatPromisesNothingIsTakenAfterOnesOwnDuration(t *testing.T) {
+// Function: Elector.expired
+func TestALeaseWithoutADurationIsTakenAfterOurOwn(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.hold(1, time.Now())
 		lease := w.lease()
@@ -239,11 +241,11 @@ func TestALeaseThatPromisesNothingIsTakenAfterOnesOwnDuration(t *testing.T) {
 		require.GreaterOrEqual(w, took, b.LeaseDuration)
 		require.LessOrEqual(w, took, b.LeaseDuration+retryPeriod)
 		require.EqualValues(w, 12, *w.lease().Spec.LeaseDurationSeconds,
-			"others may wait longer than b promises, and not shorter")
+			"others may wait longer than b's duration, but not shorter")
 	})
 }
 
-// In a network that fails now and then, nobody would follow a leader that is dead.
+// In a network that fails now and then, no process would ever succeed a dead leader.
 func TestAReadThatFailsDoesNotMakeTheWaitStartOver(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.hold(15, time.Now())
@@ -255,7 +257,7 @@ func TestAReadThatFailsDoesNotMakeTheWaitStartOver(t *testing.T) {
 	})
 }
 
-// A takeover that was refused has renewed nothing.
+// A refused takeover hasn't renewed anything.
 func TestAWriteThatFailsDoesNotMakeTheWaitStartOver(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.hold(15, time.Now())
@@ -279,7 +281,8 @@ func TestOfTwoProcessesThatFindNoLeaseOneWins(t *testing.T) {
 	})
 }
 
-func TestAChangeOfLabelsIsNoRenewal(t *testing.T) {
+// Function: Elector.observe
+func TestAChangeOfLabelsIsNotARenewal(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.hold(15, time.Now())
 		b := w.lead(w.elector("b"), 0)
@@ -330,10 +333,11 @@ func TestALeaderIsLeaderAgainAfterItsOwnRelease(t *testing.T) {
 		a = w.lead(e, 0)
 		require.Zero(w, w.took(a.working, "a works again"))
 		time.Sleep(time.Minute)
-		require.False(w, happened(a.told), "the time before counts for nothing")
+		require.False(w, happened(a.told), "the time before doesn't count")
 	})
 }
 
+// Function: Elector.Run
 func TestWorkThatEndsByItselfEndsTheTermAndReleasesTheLease(t *testing.T) {
 	for _, result := range []error{nil, errors.New("no disk")} {
 		inMemory(t, func(w *world) {
@@ -344,7 +348,7 @@ func TestWorkThatEndsByItselfEndsTheTermAndReleasesTheLease(t *testing.T) {
 			require.Equal(w, time.Minute, w.took(a.over, "Run returns"))
 			require.ErrorIs(w, a.err, result)
 			require.Empty(w, w.holder())
-			require.Error(w, a.work.Err(), "what work has left behind is told to stop")
+			require.Error(w, a.work.Err(), "goroutines that work has left behind are told to stop")
 		})
 	}
 }
@@ -357,6 +361,8 @@ var gone = map[string]fakeapi.Fault{
 }
 
 // The API server cannot tell a leader that it has lost the lease if the network is cut.
+//
+// Function: Elector.renew
 func TestALeaderThatCannotRenewEndsItsWorkBeforeAnyOtherProcessMayBegin(t *testing.T) {
 	for name, fault := range gone {
 		t.Run(name, func(t *testing.T) {
@@ -384,6 +390,7 @@ func TestALeaderThatCannotRenewEndsItsWorkBeforeAnyOtherProcessMayBegin(t *testi
 	}
 }
 
+// Function: Elector.renew
 func TestAShortOutageCostsNothing(t *testing.T) {
 	for name, fault := range gone {
 		t.Run(name, func(t *testing.T) {
@@ -400,7 +407,7 @@ func TestAShortOutageCostsNothing(t *testing.T) {
 					time.Sleep(8 * time.Second)
 					heal()
 					time.Sleep(8 * time.Second)
-					require.False(w, happened(a.told), "a could renew in time, and has given up")
+					require.False(w, happened(a.told), "a could have renewed in time, but has given up")
 				}
 			})
 		})
@@ -413,7 +420,7 @@ func TestALostAnswerIsNotALostLease(t *testing.T) {
 		e := w.elector("a")
 		a := w.lead(e, 0)
 		require.LessOrEqual(w, w.took(a.working, "a works"), 15*time.Second,
-			"the API server has made a the leader, and only the answer was lost")
+			"the API server has made a the leader; only the answer was lost")
 		for range 3 {
 			w.Server.Inject(fakeapi.Fault{
 				Match: fakeapi.Match{Verb: "update"}, LoseResponse: true, Times: 2,
@@ -424,7 +431,7 @@ func TestALostAnswerIsNotALostLease(t *testing.T) {
 	})
 }
 
-// A conflict says that another write was faster, and nothing about who leads.
+// A conflict says that another write was faster. It doesn't say who leads.
 func TestAConflictIsTriedAgain(t *testing.T) {
 	inMemory(t, func(w *world) {
 		a := w.lead(w.elector("a"), 0)
@@ -447,6 +454,7 @@ func TestAConflictIsTriedAgain(t *testing.T) {
 	})
 }
 
+// Function: Elector.Run
 func TestALeaderWhoseLeaseAnotherProcessHasTakenEndsAndLeavesItAlone(t *testing.T) {
 	inMemory(t, func(w *world) {
 		broken := errors.New("half done")
@@ -461,11 +469,12 @@ func TestALeaderWhoseLeaseAnotherProcessHasTakenEndsAndLeavesItAlone(t *testing.
 		require.LessOrEqual(w, w.took(a.told, "work is told to stop"), retryPeriod)
 		w.took(a.over, "Run returns")
 		require.ErrorIs(w, a.err, mini.ErrLeaseLost)
-		require.ErrorIs(w, a.err, broken, "the error of work is as important")
+		require.ErrorIs(w, a.err, broken, "work's own error is just as important")
 		require.Equal(w, "stranger", w.holder())
 	})
 }
 
+// Function: Elector.release
 func TestALeaseThatIsTakenWhileWorkIsEndingIsNotReleased(t *testing.T) {
 	inMemory(t, func(w *world) {
 		a := w.lead(w.elector("a"), 3*time.Second)
@@ -479,6 +488,7 @@ func TestALeaseThatIsTakenWhileWorkIsEndingIsNotReleased(t *testing.T) {
 	})
 }
 
+// Function: Elector.tryAcquireOrRenew
 func TestALeaseThatIsDeletedUnderTheLeaderDoesNotMakeTwoLeaders(t *testing.T) {
 	inMemory(t, func(w *world) {
 		first, second := w.elector("a"), w.elector("b")
@@ -493,7 +503,7 @@ func TestALeaseThatIsDeletedUnderTheLeaderDoesNotMakeTwoLeaders(t *testing.T) {
 			time.Sleep(5 * time.Second)
 			require.Equal(w, "a", w.holder())
 			require.False(w, happened(a.told), "a can create the lease again")
-			require.False(w, happened(b.working), "b has seen a renew a moment ago")
+			require.False(w, happened(b.working), "b saw a renew the lease a moment ago")
 		}
 		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: "a"}, Refuse: true})
 		err := w.Other.CoordinationV1().Leases("default").Delete(w.ctx, "leader", metav1.DeleteOptions{})
@@ -504,7 +514,7 @@ func TestALeaseThatIsDeletedUnderTheLeaderDoesNotMakeTwoLeaders(t *testing.T) {
 	})
 }
 
-// What the caveat says, and no more: the two overlap until the holder's next renewal.
+// The caveat says how long: the two overlap until the holder's next renewal.
 func TestAProcessThatHasNeverSeenTheHolderOfADeletedLeaseOverlapsUntilItsNextRenewal(t *testing.T) {
 	inMemory(t, func(w *world) {
 		a := w.lead(w.elector("a"), 0)
@@ -523,7 +533,7 @@ func TestAProcessThatHasNeverSeenTheHolderOfADeletedLeaseOverlapsUntilItsNextRen
 }
 
 // A proxy that loses its API servers would make two leaders, or none.
-func TestAPagesNotFoundIsNoMissingLease(t *testing.T) {
+func TestA404PageIsNotAMissingLease(t *testing.T) {
 	for what, answer := range inorder.Map(notFoundPages) {
 		t.Run(what, func(t *testing.T) {
 			inMemory(t, func(w *world) {
@@ -548,7 +558,7 @@ func TestAPagesNotFoundIsNoMissingLease(t *testing.T) {
 				require.LessOrEqual(w, w.took(a.ended, "a gives up"), renewDeadline)
 				require.False(w, happened(b.working))
 				time.Sleep(time.Minute)
-				require.False(w, happened(b.working), "nobody knows whether there is a lease")
+				require.False(w, happened(b.working), "a page doesn't say whether there's a lease")
 				lost.Store(false)
 				w.took(b.working, "b works")
 			})
@@ -556,7 +566,8 @@ func TestAPagesNotFoundIsNoMissingLease(t *testing.T) {
 	}
 }
 
-func TestAReleaseOfALeaseThatIsDeletedIsNoFailure(t *testing.T) {
+// Function: Elector.release
+func TestReleasingADeletedLeaseIsNotAFailure(t *testing.T) {
 	inMemory(t, func(w *world) {
 		a := w.lead(w.elector("a"), 0)
 		w.took(a.working, "a works")
@@ -568,6 +579,7 @@ func TestAReleaseOfALeaseThatIsDeletedIsNoFailure(t *testing.T) {
 	})
 }
 
+// Function: Elector.release
 func TestAStopWithoutAnAPIServerDoesNotTakeForever(t *testing.T) {
 	for name, fault := range gone {
 		t.Run(name, func(t *testing.T) {
@@ -584,6 +596,7 @@ func TestAStopWithoutAnAPIServerDoesNotTakeForever(t *testing.T) {
 	}
 }
 
+// Function: Elector.Run
 func TestAnElectorThatCannotBeSafeRefusesToRun(t *testing.T) {
 	for name, change := range inorder.Map(map[string]func(*mini.Elector){
 		"gives up when the others begin": func(e *mini.Elector) { e.RenewDeadline = 15 * time.Second },
@@ -719,7 +732,7 @@ func TestALateAnswerDoesNotMakeTheLeasesTimeLonger(t *testing.T) {
 		require.False(w, happened(b.working))
 		hang.Store(true)
 		w.took(a.ended, "a gives up")
-		require.False(w, happened(b.working), "b counts from the moment when it saw the lease")
+		require.False(w, happened(b.working), "b counts from when it saw the lease")
 		w.took(b.working, "b works")
 	})
 }
@@ -782,7 +795,7 @@ func TestTwoProcessesNeverWorkAtTheSameTime(t *testing.T) {
 					})
 				}
 				time.Sleep(15 * time.Minute)
-				require.Greater(w, int(terms.Load()), 5, "they do not work at all")
+				require.Greater(w, int(terms.Load()), 5, "they don't work at all")
 			})
 		})
 	}

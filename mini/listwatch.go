@@ -19,7 +19,7 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// Object is anything that the API server stores. It has metadata, and the scheme knows
+// Object is anything that the API server stores: it has metadata, and the scheme knows
 // its Go type.
 type Object interface {
 	metav1.Object
@@ -30,15 +30,15 @@ type Object interface {
 type Cluster struct {
 	Scheme *runtime.Scheme
 	Trace  *trace.Recorder // set before the first request; nil records nothing
-	// Plurals has the resources whose names request would guess wrongly. Set it before
+	// Plurals has the names of resources that request would guess wrong. Set it before
 	// the first request.
 	Plurals map[schema.GroupKind]string
 
 	config *rest.Config
-	http   *http.Client // the connections, which all requests share
+	http   *http.Client // all requests share its connections
 }
 
-// NewCluster returns a connection to the API server that config names. It sends no
+// NewCluster returns a connection to the API server that config names. It doesn't send a
 // request yet.
 func NewCluster(config *rest.Config, scheme *runtime.Scheme) (*Cluster, error) {
 	config = rest.CopyConfig(config)
@@ -53,8 +53,8 @@ func NewCluster(config *rest.Config, scheme *runtime.Scheme) (*Cluster, error) {
 	return &Cluster{Scheme: scheme, config: config, http: client}, nil
 }
 
-// KindOf returns the API group, version and kind of an object: the scheme finds them by
-// its Go type.
+// KindOf returns the API group, version and kind of an object, which the scheme finds by
+// the object's Go type.
 func (c *Cluster) KindOf(obj runtime.Object) (schema.GroupVersionKind, error) {
 	kinds, _, err := c.Scheme.ObjectKinds(obj)
 	if err != nil {
@@ -63,10 +63,11 @@ func (c *Cluster) KindOf(obj runtime.Object) (schema.GroupVersionKind, error) {
 	return kinds[0], nil
 }
 
-// request begins a request for objects of one kind, in one namespace or, with "", in all.
-// It guesses the name of the resource from the kind: Endpoints -> endpoints, Policy ->
-// policies, but also Gateway -> gatewaies. That gets a 404, until Plurals has gateways.
-// controller-runtime asks the API server for the name.
+// request begins a request for objects of one kind, in one namespace, or in all if
+// namespace is "". It guesses the name of the resource from the kind: Endpoints ->
+// endpoints, Policy -> policies, but also Gateway -> gatewaies. That request gets a 404,
+// so put gateways into Plurals. controller-runtime asks the API server for the name
+// instead.
 func (c *Cluster) request(
 	verb string, kind schema.GroupVersionKind, namespace string,
 ) *rest.Request {
@@ -86,8 +87,8 @@ func (c *Cluster) requestFor(
 	if group.Group == "" {
 		config.APIPath = "/api" // Pods and Services are older than API groups
 	}
-	// A new client for each request: client-go's limit of 5 a second holds none back. The
-	// API server protects itself. NewCluster has checked the config.
+	// A new client for each request, so client-go's limit of 5 requests a second never
+	// applies: the API server protects itself. NewCluster has checked the config.
 	client, _ := rest.RESTClientForConfigAndClient(config, c.http)
 	return client.Verb(verb).NamespaceIfScoped(namespace, namespace != "").
 		Resource(resource.Resource)
@@ -100,8 +101,8 @@ type ListWatch struct {
 	Namespace string // "" is all namespaces
 }
 
-// ListWatch returns a ListWatch for the objects that have obj's type, in one namespace
-// or, with "", in all.
+// ListWatch returns a ListWatch for the objects of obj's type, in one namespace, or in
+// all if namespace is "".
 func (c *Cluster) ListWatch(obj Object, namespace string) (*ListWatch, error) {
 	kind, err := c.KindOf(obj)
 	if err != nil {
@@ -114,7 +115,7 @@ func (c *Cluster) ListWatch(obj Object, namespace string) (*ListWatch, error) {
 func (lw *ListWatch) String() string { return lw.Kind.String() }
 
 // List returns all objects, and the resourceVersion at which they looked like this. It
-// asks for pages, and all pages show the same moment.
+// reads page by page, but all pages show the same moment.
 func (lw *ListWatch) List(
 	ctx context.Context,
 ) (items []Object, version string, err error) {
@@ -137,7 +138,7 @@ func (lw *ListWatch) List(
 	return items, version, nil
 }
 
-// page requests one page. next is the token that came with the page before.
+// page requests one page. next is the token from the previous page.
 func (lw *ListWatch) page(
 	ctx context.Context, next string,
 ) (items []Object, info metav1.ListInterface, err error) {
@@ -149,8 +150,8 @@ func (lw *ListWatch) page(
 	if info, err = meta.ListAccessor(list); err != nil {
 		return nil, nil, err
 	}
-	// Each object is allocated on its own. A pointer into the page would keep all 500
-	// objects in memory for as long as one of them is needed.
+	// Allocate each object on its own: a pointer into the page would keep all 500 objects
+	// in memory as long as one of them is in use.
 	err = meta.EachListItemWithAlloc(list, func(item runtime.Object) error {
 		items = append(items, item.(Object))
 		return nil
@@ -161,11 +162,11 @@ func (lw *ListWatch) page(
 // maxWatch is how long a watch may last.
 const maxWatch = 10 * time.Minute
 
-// Watch opens a stream of all changes after version, which comes from a list or from an
+// Watch opens a stream of all changes after version, which comes from a list or an
 // earlier watch. The stream ends when ctx does. The caller must stop it.
 //
-// It asks the server to end the stream after half of maxWatch or more, at random: not all
-// watches should end together.
+// It asks the server to end the stream after a random time between half of maxWatch and
+// maxWatch, so that watches don't all end together.
 func (lw *ListWatch) Watch(ctx context.Context, version string) (watch.Interface, error) {
 	limit := maxWatch/2 + rand.N(maxWatch/2)
 	w, err := lw.Cluster.request("GET", lw.Kind, lw.Namespace).
@@ -185,20 +186,20 @@ func (lw *ListWatch) Watch(ctx context.Context, version string) (watch.Interface
 }
 
 // Follow passes each event of a watch to handle until the watch ends. It returns the
-// version up to which the caller has now seen every change, even with an error: the next
-// watch can start there.
+// version up to which the caller has seen every change, even along with an error. The
+// next watch can start there.
 //
-// handle gets bookmarks, too. The object of a bookmark has a version and nothing else.
+// handle also gets bookmarks. A bookmark's object has a version and nothing else.
 //
-// Errors: nil if the stream just ended, as every watch does sooner or later. The server
-// may also end it by an ERROR event, which becomes the error. If IsExpired is true of
-// it, the caller must list again. After a Stop, the error means nothing.
+// Errors: nil if the stream just ended, as every watch does sooner or later. If the
+// server ends it with an ERROR event, the event becomes the error; if IsExpired(err) is
+// true, the caller must list again. After a Stop, ignore the error.
 func Follow(
 	w watch.Interface, version string, handle func(watch.EventType, Object),
 ) (last string, err error) {
 	for event := range w.ResultChan() {
 		if event.Type == watch.Error {
-			err := apierrors.FromObject(event.Object) // a Status, which has no version
+			err := apierrors.FromObject(event.Object) // a Status: it has no version
 			return version, fmt.Errorf("the watch failed: %w", err)
 		}
 		obj, ok := event.Object.(Object)
@@ -211,8 +212,8 @@ func Follow(
 	return version, nil
 }
 
-// IsExpired returns true if the API server has forgotten what happened after the version
-// that a client wants to start from (410 Gone). Only a new list helps then.
+// IsExpired returns true if the API server no longer knows what happened after the
+// version that a client wants to start from (410 Gone). Then only a new list helps.
 func IsExpired(err error) bool {
 	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err)
 }

@@ -134,6 +134,8 @@ func (f *following) end() {
 }
 
 // A controller that misses an object never reconciles it.
+//
+// Function: ListWatch.List
 func TestAListHasAllObjects(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.createMap("a", "1")
@@ -146,8 +148,10 @@ func TestAListHasAllObjects(t *testing.T) {
 	})
 }
 
-// Without the version of the list, nobody knows from where to watch.
-func TestAnEmptyListHasAVersionToo(t *testing.T) {
+// Without the list's version, you don't know where the watch has to start.
+//
+// Function: ListWatch.List
+func TestEvenAnEmptyListHasAVersion(t *testing.T) {
 	inMemory(t, func(w *world) {
 		items, version, err := w.maps().List(w.ctx)
 		require.NoError(w, err)
@@ -170,11 +174,12 @@ func TestAWatchShowsExactlyWhatCameAfterItsVersion(t *testing.T) {
 		w.deleteMap("b")
 		synctest.Wait()
 		require.Equal(w, []string{"MODIFIED a=2", "ADDED c=1", "DELETED b=1"}, f.events,
-			"what the list showed does not come again, and what came after it is not lost")
+			"the watch must not repeat the list, and must not lose what came after it")
 		f.end()
 	})
 }
 
+// Function: Follow
 func TestFollowReturnsTheVersionFromWhichTheNextWatchGoesOn(t *testing.T) {
 	inMemory(t, func(w *world) {
 		lw := w.maps()
@@ -195,6 +200,7 @@ func TestFollowReturnsTheVersionFromWhichTheNextWatchGoesOn(t *testing.T) {
 	})
 }
 
+// Function: Follow
 func TestFollowReturnsTheVersionThatItWasGivenIfNothingCame(t *testing.T) {
 	stream := watch.NewFake()
 	stream.Stop()
@@ -224,8 +230,8 @@ func TestAQuietWatchMovesOnWithBookmarks(t *testing.T) {
 	})
 }
 
-// What was seen before an error was seen. A version that is lost means a list of
-// everything, and one that is too old sends it again.
+// The caller has seen every event before the error. If the version is lost, it must list
+// everything again; if it's too old, it gets events twice.
 func TestAnErrorInTheStreamKeepsTheVersionThatWasReached(t *testing.T) {
 	a := configMap("a", "1")
 	a.ResourceVersion = "18"
@@ -250,7 +256,8 @@ func TestAnExpiredVersionIsReportedByTheStream(t *testing.T) {
 	require.Equal(t, "17", f.last)
 }
 
-func TestAnExpiredVersionIsReportedInPlaceOfAStream(t *testing.T) {
+// Function: IsExpired
+func TestAnExpiredVersionIsReportedInsteadOfAStream(t *testing.T) {
 	gone := &metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusGone, Reason: metav1.StatusReasonGone,
 	}
@@ -279,6 +286,7 @@ func TestAVersionThatTheServerHasForgottenIsExpired(t *testing.T) {
 	})
 }
 
+// Function: IsExpired
 func TestOtherErrorsNeedNoNewList(t *testing.T) {
 	require.False(t, mini.IsExpired(nil))
 	for _, status := range []*metav1.Status{
@@ -293,6 +301,7 @@ func TestOtherErrorsNeedNoNewList(t *testing.T) {
 	}
 }
 
+// Function: Follow
 func TestAnEventWithoutMetadataIsAnError(t *testing.T) {
 	stream := watch.NewFakeWithChanSize(1, false)
 	stream.Add(&metav1.Status{})
@@ -302,7 +311,10 @@ func TestAnEventWithoutMetadataIsAnError(t *testing.T) {
 	require.Equal(t, "17", f.last)
 }
 
-// Nobody but the server knows that it has nothing to say. It's asked to end each watch, but not all of them together.
+// A client can't tell a quiet server from a dead one. So it asks the server to end each
+// watch, but not all watches at the same time.
+//
+// Function: ListWatch.Watch
 func TestTheServerEndsAWatchAfterSomeMinutes(t *testing.T) {
 	inMemory(t, func(w *world) {
 		lw := w.maps()
@@ -325,6 +337,7 @@ func TestTheServerEndsAWatchAfterSomeMinutes(t *testing.T) {
 	})
 }
 
+// Function: ListWatch.Watch
 func TestAWatchEndsWithItsContext(t *testing.T) {
 	inMemory(t, func(w *world) {
 		lw := w.maps()
@@ -332,13 +345,15 @@ func TestAWatchEndsWithItsContext(t *testing.T) {
 		require.NoError(w, err)
 		f := w.follow(lw, version)
 		synctest.Wait()
+		began := time.Now()
 		w.stop()
 		<-f.ended
+		require.Zero(w, time.Since(began), "the stream goes on until the server ends it")
 	})
 }
 
-// The API server sends a long list in pieces. Who reads only the first believes that the
-// rest is deleted.
+// The API server sends a long list in pages. If you read only the first, you believe that
+// the rest was deleted.
 func TestALongListComesInPagesAndHasEveryObjectOnce(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.loadMaps(1001)
@@ -356,6 +371,7 @@ func TestALongListComesInPagesAndHasEveryObjectOnce(t *testing.T) {
 	})
 }
 
+// Function: ListWatch.List
 func TestAllPagesShowTheMomentOfTheListsVersion(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.loadMaps(501)
@@ -369,7 +385,7 @@ func TestAllPagesShowTheMomentOfTheListsVersion(t *testing.T) {
 		items, version, err := lw.List(w.ctx)
 		require.NoError(w, err)
 		require.Len(w, items, 501)
-		require.Equal(w, "map-0500", items[500].GetName(), "it was there when the list began")
+		require.Equal(w, "map-0500", items[500].GetName(), "it existed when the list began")
 		f := w.follow(lw, version)
 		synctest.Wait()
 		require.Equal(w, []string{"DELETED map-0500=", "ADDED map-0501=new"}, f.events)
@@ -377,6 +393,7 @@ func TestAllPagesShowTheMomentOfTheListsVersion(t *testing.T) {
 	})
 }
 
+// Function: ListWatch.List
 func TestAListThatFailsReturnsNothing(t *testing.T) {
 	for page := range 2 {
 		inMemory(t, func(w *world) {
@@ -392,6 +409,7 @@ func TestAListThatFailsReturnsNothing(t *testing.T) {
 	}
 }
 
+// Function: Cluster.ListWatch
 func TestAListMayBeOfOneNamespace(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.createMap("a", "1")
@@ -491,7 +509,7 @@ func TestACustomResourceIsListedAndWatchedLikeAnyOther(t *testing.T) {
 	})
 }
 
-// The guess is "gatewaies", which isn't served: a user must be able to say it right.
+// The guess is "gatewaies", which isn't served: so a user must be able to correct it.
 func TestAPluralThatCannotBeGuessedCanBeGiven(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.Server.Register(fakeapi.Kind{
@@ -506,7 +524,7 @@ func TestAPluralThatCannotBeGuessedCanBeGiven(t *testing.T) {
 		lw, err := cluster.ListWatch(&Widget{}, "default")
 		require.NoError(w, err)
 		_, _, err = lw.List(w.ctx)
-		require.Error(w, err, "a wrong guess must be loud, and not an empty list")
+		require.Error(w, err, "a wrong guess must be an error, not an empty list")
 		cluster.Plurals = map[schema.GroupKind]string{
 			{Group: "example.com", Kind: "Gateway"}: "gateways",
 		}
@@ -518,6 +536,7 @@ func TestAPluralThatCannotBeGuessedCanBeGiven(t *testing.T) {
 	})
 }
 
+// Function: Cluster.ListWatch
 func TestATypeThatIsNotInTheSchemeIsRefused(t *testing.T) {
 	inMemory(t, func(w *world) {
 		_, err := w.Cluster.KindOf(&Widget{})
@@ -528,6 +547,7 @@ func TestATypeThatIsNotInTheSchemeIsRefused(t *testing.T) {
 	})
 }
 
+// Function: Cluster.ListWatch
 func TestRequestsGoWhereTheAPIServerExpectsThem(t *testing.T) {
 	inMemory(t, func(w *world) {
 		for _, c := range []struct {
@@ -635,7 +655,8 @@ func (a answering) RoundTrip(*http.Request) (*http.Response, error) {
 	}, nil
 }
 
-func TestAnAnswerThatIsNoListIsAnError(t *testing.T) {
+// Function: ListWatch.page
+func TestAnAnswerThatIsNotAListIsAnError(t *testing.T) {
 	for _, answer := range []string{
 		`{"apiVersion": "v1", "kind": "ConfigMap"}`, `{}`, `<p>Please log in.</p>`,
 		`{"apiVersion": "v1", "kind": "Status", "status": "Success"}`,

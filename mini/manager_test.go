@@ -73,17 +73,21 @@ var errSignal = errors.New("a signal has come")
 
 // A program with nothing but a client must run until it is told to stop, and an orderly stop
 // must not look like a crash.
+//
+// Function: Manager.Run
 func TestAManagerWithNothingToRunWaitsForItsContext(t *testing.T) {
 	inMemory(t, func(w *world) {
 		stop, result := w.manage(mini.NewManager(w.Cluster))
 		time.Sleep(time.Hour)
-		require.Empty(w, result, "Run has returned although nothing has told it to")
+		require.Empty(w, result, "Run has returned, but nobody told it to stop")
 		stop(errSignal) // signal.NotifyContext sets a cause, too
-		require.NoError(w, w.returned(result), "a normal stop is no failure")
+		require.NoError(w, w.returned(result), "a normal stop isn't a failure")
 	})
 }
 
 // A controller whose informer stays empty would look healthy and never do anything.
+//
+// Function: Manager.Run
 func TestAKindThatTheSchemeLacksIsAnErrorAndNothingStarts(t *testing.T) {
 	inMemory(t, func(w *world) {
 		var j journal
@@ -100,7 +104,7 @@ func TestAKindThatTheSchemeLacksIsAnErrorAndNothingStarts(t *testing.T) {
 		require.Same(w, m.Informer(&corev1.Pod{}), m.Informer(&corev1.Pod{}))
 		require.ErrorContains(w, m.Err(), "ConfigMap", "the Pods' informer made it forget the error")
 		m.Informer(&corev1.Secret{})
-		require.ErrorContains(w, m.Err(), "ConfigMap", "the second error took the place of the first")
+		require.ErrorContains(w, m.Err(), "ConfigMap", "the second error has replaced the first")
 		_, result := w.manage(m)
 		require.NotEmpty(w, result, "Run waits for an informer that stays empty")
 		err = <-result
@@ -110,7 +114,8 @@ func TestAKindThatTheSchemeLacksIsAnErrorAndNothingStarts(t *testing.T) {
 	})
 }
 
-// What a controller does is in the flight recorder, and it has as many workers as it asks for.
+// What a controller does is in the flight recorder, and it has the number of workers that
+// it wants.
 func TestAManagersControllerHasItsWorkersAndTheFlightRecorder(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.Cluster.Trace = trace.New(10)
@@ -128,7 +133,7 @@ func TestAManagersControllerHasItsWorkersAndTheFlightRecorder(t *testing.T) {
 }
 
 // Without an Elector this process always leads.
-func TestServersAndControllersRunAndAreStoppedInTheOppositeOrder(t *testing.T) {
+func TestServersAndControllersRunAndAreStoppedInReverseOrder(t *testing.T) {
 	inMemory(t, func(w *world) {
 		var j journal
 		m := mini.NewManager(w.Cluster)
@@ -143,7 +148,9 @@ func TestServersAndControllersRunAndAreStoppedInTheOppositeOrder(t *testing.T) {
 	})
 }
 
-// Two controllers that are started one after the other would be one that works.
+// If the second controller waited for the end of the first, only one of them would work.
+//
+// Function: run.all
 func TestPartsOfOneKindRunAndEndAtTheSameTime(t *testing.T) {
 	inMemory(t, func(w *world) {
 		var j journal
@@ -159,11 +166,13 @@ func TestPartsOfOneKindRunAndEndAtTheSameTime(t *testing.T) {
 		require.NoError(w, w.returned(result))
 		require.Len(w, j.all(), 12, "Run has returned before all parts have")
 		require.Equal(w, 3*time.Second, time.Since(began),
-			"a controller takes 2 s to end, a server 1 s; those of one kind are told to at the same time")
+			"a controller takes 2 s to end, a server 1 s; all of one kind are stopped at the same time")
 	})
 }
 
 // A controller that starts with an empty cache believes that the cluster is empty.
+//
+// Function: Manager.lead
 func TestControllersWaitForTheFirstListsAndServersDoNot(t *testing.T) {
 	inMemory(t, func(w *world) {
 		var j journal
@@ -188,7 +197,7 @@ func TestControllersWaitForTheFirstListsAndServersDoNot(t *testing.T) {
 	})
 }
 
-// Who stops a program that is still starting has not seen it fail.
+// Stopping a program that's still starting isn't a failure.
 func TestAManagerThatIsStoppedBeforeItsCacheHasListedReturnsNil(t *testing.T) {
 	inMemory(t, func(w *world) {
 		var j journal
@@ -199,13 +208,13 @@ func TestAManagerThatIsStoppedBeforeItsCacheHasListedReturnsNil(t *testing.T) {
 		m.AddController(j.part("controller", 2*time.Second))
 		stop, result := w.manage(m)
 		stop(errSignal)
-		require.NoError(w, w.returned(result), "a stop is no failure, however early")
+		require.NoError(w, w.returned(result), "a stop isn't a failure, however early")
 		require.Empty(w, j.all(), "a controller was started by the stop")
 	})
 }
 
-// An error that nobody sees is a program that runs and does nothing.
-func TestTheFirstErrorEndsAllAndEveryErrorIsReturned(t *testing.T) {
+// If an error gets lost, the program runs on and does nothing.
+func TestTheFirstErrorEndsEverythingAndEveryErrorIsReturned(t *testing.T) {
 	first, second := errors.New("first"), errors.New("second")
 	for _, add := range []func(*mini.Manager, mini.Runnable){
 		(*mini.Manager).AddServer, (*mini.Manager).AddController,
@@ -227,7 +236,7 @@ func TestTheFirstErrorEndsAllAndEveryErrorIsReturned(t *testing.T) {
 			time.Sleep(50 * time.Second)
 			require.Empty(w, result, "no part has failed yet")
 			err := w.returned(result)
-			require.ErrorIs(w, err, first, "the error that ended all is missing")
+			require.ErrorIs(w, err, first, "the error that ended everything is missing")
 			require.ErrorIs(w, err, second, "an error of a part that was told to stop is missing")
 			require.Len(w, j.all(), 4, "the others are stopped, and waited for")
 		})
@@ -235,6 +244,8 @@ func TestTheFirstErrorEndsAllAndEveryErrorIsReturned(t *testing.T) {
 }
 
 // Parts commonly return ctx.Err(): an orderly stop would be a crash in every log.
+//
+// Function: run.failed
 func TestAPartThatOnlyRepeatsThatItWasToldToStopHasNotFailed(t *testing.T) {
 	inMemory(t, func(w *world) {
 		m := mini.NewManager(w.Cluster)
@@ -246,22 +257,24 @@ func TestAPartThatOnlyRepeatsThatItWasToldToStopHasNotFailed(t *testing.T) {
 		}
 		stop, result := w.manage(m)
 		stop(errSignal)
-		require.NoError(w, w.returned(result), "it was told to stop, and did")
+		require.NoError(w, w.returned(result), "it was told to stop, and it did")
 	})
 }
 
-// A part that ends with context.Canceled by a mistake of its own is missing from then on.
+// A part that ends with context.Canceled by mistake is missing from then on.
 func TestACancellationThatNobodyAskedForIsAFailure(t *testing.T) {
 	inMemory(t, func(w *world) {
 		m := mini.NewManager(w.Cluster)
 		m.AddServer(mini.RunnableFunc(func(context.Context) error { return context.Canceled }))
 		_, result := w.manage(m)
 		require.ErrorIs(w, w.returned(result), context.Canceled,
-			"nothing has told this part to stop")
+			"this part was never told to stop")
 	})
 }
 
 // Only one of two processes may run the controllers; both serve webhooks.
+//
+// Function: Manager.lead
 func TestOnlyTheLeaderRunsControllersAndTheLeaseIsReleased(t *testing.T) {
 	inMemory(t, func(w *world) {
 		var j journal
@@ -286,6 +299,8 @@ func TestOnlyTheLeaderRunsControllersAndTheLeaseIsReleased(t *testing.T) {
 }
 
 // A leader that may not read Pods keeps the lease from a process that may.
+//
+// Function: Manager.lead
 func TestAProcessThatCannotListLeavesTheLeaseToOthers(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.Server.Inject(fakeapi.Fault{
@@ -305,7 +320,7 @@ func TestAProcessThatCannotListLeavesTheLeaseToOthers(t *testing.T) {
 }
 
 // Other parts of the program go on when one has done its work.
-func TestAPartThatIsFinishedStopsNothing(t *testing.T) {
+func TestAFinishedPartDoesNotStopTheOthers(t *testing.T) {
 	inMemory(t, func(w *world) {
 		var j journal
 		m := mini.NewManager(w.Cluster)
@@ -316,13 +331,14 @@ func TestAPartThatIsFinishedStopsNothing(t *testing.T) {
 		m.AddServer(j.part("server", time.Second))
 		_, result := w.manage(m)
 		time.Sleep(time.Minute)
-		require.Empty(w, result, "nil means that the part is finished, and is no failure")
+		require.Empty(w, result, "nil means that the part has finished: that's not a failure")
 		require.Equal(w, []string{"server runs"}, j.all())
 		require.Equal(w, "a", w.holder(), "the manager leads until it ends")
 	})
 }
 
-// A process that has lost the lease and works on works at the same time as the next leader.
+// A process that goes on working without the lease works at the same time as the next
+// leader.
 func TestALostLeaseEndsTheManager(t *testing.T) {
 	inMemory(t, func(w *world) {
 		var j journal
@@ -338,6 +354,8 @@ func TestALostLeaseEndsTheManager(t *testing.T) {
 }
 
 // A stop must not cut the last write of a controller, nor let another process write before it.
+//
+// Function: Manager.Run
 func TestTheLastReconcileHasCacheAndClientAndTheLease(t *testing.T) {
 	inMemory(t, func(w *world) {
 		m := mini.NewManager(w.Cluster)
@@ -386,7 +404,7 @@ func pod(name string) *corev1.Pod {
 }
 
 // One part that hangs must not keep the others from an orderly stop, and the log must say
-// where to search for it.
+// which one it is.
 func TestPartsThatHangAreReportedAndTheOthersAreStopped(t *testing.T) {
 	inMemory(t, func(w *world) {
 		var j journal
@@ -416,7 +434,7 @@ func TestPartsThatHangAreReportedAndTheOthersAreStopped(t *testing.T) {
 }
 
 // A server that hangs must not keep the process from ending.
-func TestAServerThatHangsIsReportedToo(t *testing.T) {
+func TestAServerThatHangsIsAlsoReported(t *testing.T) {
 	inMemory(t, func(w *world) {
 		until := make(chan struct{})
 		defer time.Sleep(time.Second) // for what ends then

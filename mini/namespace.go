@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -23,127 +22,17 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// remains is what a pass over a namespace has left in it.
-type remains struct {
-	objects    map[string]int // how many of each resource
-	finalizers map[string]int // how many objects wait for each
-	unknown    error          // resources that the API server could not name
-	failed     []error
-}
-
-// add counts an object that is still there.
-func (r *remains) add(name string, obj metav1.PartialObjectMetadata) {
-	r.objects[name]++
-	for _, finalizer := range obj.Finalizers {
-		r.finalizers[finalizer]++
-	}
-}
-
-// err is nil if nothing has failed. Without an error and without objects, the namespace
-// is empty.
-func (r *remains) err() error { return errors.Join(append(r.failed, r.unknown)...) }
-
-// conditions returns those that there were, with what is left. Each of ours is true if it
-// is bad news; conditions of other types stay.
-func (r *remains) conditions(
-	was []corev1.NamespaceCondition, now metav1.Time,
-) []corev1.NamespaceCondition {
-	all := slices.Clone(was)
-	say := func(
-		kind corev1.NamespaceConditionType, fine, bad, prefix string, news []string,
-	) {
-		c := corev1.NamespaceCondition{
-			Type: kind, Status: corev1.ConditionFalse, Reason: fine,
-			LastTransitionTime: now,
-		}
-		if len(news) > 0 {
-			c.Status, c.Reason = corev1.ConditionTrue, bad
-			c.Message = prefix + strings.Join(news, ", ")
-		}
-		at := slices.IndexFunc(all, func(old corev1.NamespaceCondition) bool {
-			return old.Type == kind
-		})
-		if at < 0 {
-			all = append(all, c)
-			return
-		}
-		if all[at].Status == c.Status {
-			c.LastTransitionTime = all[at].LastTransitionTime
-		}
-		all[at] = c
-	}
-	say(corev1.NamespaceDeletionDiscoveryFailure, "ResourcesDiscovered",
-		"DiscoveryFailed", "not every resource is known: ", messages(r.unknown))
-	say(corev1.NamespaceDeletionContentFailure, "ContentDeleted", "ContentDeletionFailed",
-		"not everything could be deleted: ", messages(r.failed...))
-	say(corev1.NamespaceContentRemaining, "ContentRemoved", "SomeResourcesRemain",
-		"still there: ", counted(r.objects))
-	say(corev1.NamespaceFinalizersRemaining, "ContentHasNoFinalizers",
-		"SomeFinalizersRemain", "objects wait for finalizers: ", counted(r.finalizers))
-	return all
-}
-
-// counted lists names with their numbers, always in the same order: a status that differs
-// by its order alone would be written again and again.
-func counted(numbers map[string]int) (all []string) {
-	for _, name := range slices.Sorted(maps.Keys(numbers)) {
-		all = append(all, fmt.Sprintf("%d of %s", numbers[name], name))
-	}
-	return all
-}
-
-func messages(errs ...error) (all []string) {
-	for _, err := range errs {
-		if err != nil {
-			all = append(all, err.Error())
-		}
-	}
-	slices.Sort(all)
-	return all
-}
-
-// resource is a path of the API server below which there are objects of a namespace.
-type resource struct {
-	name  string // pods, deployments.apps
-	path  []string
-	kind  string
-	verbs metav1.Verbs
-}
-
-// podsFirst returns the resources whose objects can be deleted, in two steps. Other
-// objects have to outlive the Pods: a NetworkPolicy or a Secret protects a Pod, or serves
-// it, until the Pod has ended.
-func podsFirst(lists []*metav1.APIResourceList, namespace string) (steps [2][]resource) {
-	for _, list := range lists {
-		group, _, found := strings.Cut(list.GroupVersion, "/")
-		root, suffix := "/apis", "."+group
-		if !found {
-			root, suffix = "/api", "" // the group of Pods and Services has no name
-		}
-		for _, r := range list.APIResources {
-			if !slices.Contains(r.Verbs, "delete") || !slices.Contains(r.Verbs, "list") {
-				continue // access reviews, metrics of Pods: nothing is stored
-			}
-			step, name := &steps[1], r.Name+suffix
-			if name == "pods" {
-				step = &steps[0]
-			}
-			path := []string{root, list.GroupVersion, "namespaces", namespace, r.Name}
-			*step = append(*step, resource{name, path, r.Kind, r.Verbs})
-		}
-	}
-	return steps
-}
-
-// Namespaces is the namespace controller: it empties namespaces that are being deleted.
+// Namespaces is the namespace controller, which empties namespaces that are being
+// deleted.
 //
-// Guarantees: it removes the finalizer "kubernetes" only after a pass over all resources
-// in a complete answer of discovery has found nothing. Neither a 404 nor {} is ever
-// such an answer, or an empty list. What it has not done, and why, is in the conditions.
+// Guarantees: it removes the finalizer "kubernetes" only after discovery has given a
+// complete answer, and a pass over all its resources has found nothing. It never takes a
+// 404 or {} for a complete discovery, or for an empty list. The conditions say what's
+// left to do, and why.
 //
-// Caveats: a resource that is added to the API server during the last pass is missed. If
+// Caveats: it misses a resource that's added to the API server during the last pass. If
 // discovery leaves out one that it had before, without an error, the controller waits for
-// it until forgetAfter; one that this process has never seen, it cannot miss.
+// it until forgetAfter. It can't wait for one that this process has never seen.
 type Namespaces struct {
 	client   *CachedClient
 	discover *discovery.DiscoveryClient
@@ -155,7 +44,7 @@ type Namespaces struct {
 // NewNamespaceController returns the controller with its watch. Add it to m.
 func NewNamespaceController(m *Manager) (*Controller, error) {
 	config := rest.CopyConfig(m.Cluster.config)
-	config.QPS = -1                           // no limit: a pass asks for each resource
+	config.QPS = -1                           // no limit: a pass lists each resource
 	config.WarningHandler = rest.NoWarnings{} // each list of an old kind would print one
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return answers{next} })
 	discover, err := discovery.NewDiscoveryClientForConfig(config)
@@ -165,16 +54,17 @@ func NewNamespaceController(m *Manager) (*Controller, error) {
 	n := &Namespaces{client: m.Client, discover: discover, since: map[string]time.Time{}}
 	c := m.NewController("namespace", 5, n)
 	c.Watch(m.Informer(&corev1.Namespace{}), EnqueueObject, func(change Change) bool {
-		// The next pass has its time. Our own conditions would bring it at once.
+		// The next pass has its time. Our own conditions would trigger it at once.
 		return isWhole(change) || change.Old.GetDeletionTimestamp() == nil
 	})
 	return c, m.err
 }
 
-// answers makes errors of answers that aren't the API server's. This controller only gets
-// discovery and lists, which are never "not found": a proxy says that, or the path isn't
-// served any more. And what succeeds has a kind: for client-go, {} is a cluster without
-// resources, and a login page is a deletion that went well.
+// answers turns answers that aren't the API server's into errors. This controller only
+// reads discovery and lists, which are never "not found": if they are, a proxy has
+// answered, or the path is no longer served. And a successful answer has a kind, or
+// client-go would take {} for a cluster without resources, and a login page for a
+// successful deletion.
 type answers struct{ next http.RoundTripper }
 
 // RoundTrip sends a request.
@@ -190,26 +80,26 @@ func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	response.Body = io.NopCloser(bytes.NewReader(body))
 	if response.StatusCode == http.StatusNotFound && r.Method == http.MethodGet {
-		return nil, fmt.Errorf("a 404 is no answer to this: %.80q", body)
+		return nil, fmt.Errorf("a 404 can't be the API server's answer: %.80q", body)
 	}
 	var is metav1.TypeMeta
-	_ = json.Unmarshal(body, &is) // what isn't JSON has no kind, either
+	_ = json.Unmarshal(body, &is) // if it isn't JSON, it has no kind either
 	if response.StatusCode < 300 && is.Kind == "" {
-		return nil, fmt.Errorf("an answer without a kind is nobody's: %.80q", body)
+		return nil, fmt.Errorf("no kind, so not the API server's answer: %.80q", body)
 	}
 	return response, nil
 }
 
-// recheck is the time between two passes: nothing watches all kinds, and an object may
+// recheck is the time between two passes. No watch covers all kinds, and an object may
 // take seconds to end, or weeks.
 const recheck = 8 * time.Second
 
-// admissionLag is how long the deletion of a namespace takes to be known to all API
-// servers. Until then, one of them may still let an object in, after the pass.
+// admissionLag is how long it takes until all API servers know that a namespace is being
+// deleted. Until then, one of them may still admit an object, even after the pass.
 const admissionLag = 5 * time.Second
 
-// Reconcile makes one pass over a namespace that is being deleted, and lets it go if it
-// is empty.
+// Reconcile makes one pass over a namespace that's being deleted, and lets the namespace
+// go if it's empty.
 func (n *Namespaces) Reconcile(ctx context.Context, req Request) (Result, error) {
 	ns, err := Get[*corev1.Namespace](ctx, n.client, req)
 	mine := func(f corev1.FinalizerName) bool { return f == corev1.FinalizerKubernetes }
@@ -238,21 +128,23 @@ func (n *Namespaces) Reconcile(ctx context.Context, req Request) (Result, error)
 	}
 	ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, mine)
 	finalize, _ := n.client.request("PUT", ns, req) // the cache knows its kind
-	// An update leaves the finalizers of the spec alone: they have a subresource.
+	// An update leaves the spec's finalizers alone: they have a subresource.
 	finalize = finalize.SubResource("finalize").Body(ns)
 	err = n.client.send(ctx, "finalize", req, finalize, ns)
 	return Result{}, IgnoreNotFound(err)
 }
 
-// deleteContent deletes what is in the namespace, kind by kind. A failure does not stop
-// it: the rest goes all the same.
+// deleteContent deletes everything in the namespace, kind by kind. If one kind fails, it
+// goes on with the rest.
 func (n *Namespaces) deleteContent(ctx context.Context, namespace string) *remains {
 	left := &remains{objects: map[string]int{}, finalizers: map[string]int{}}
-	// With an error there may be lists: those of the groups that have answered.
+	// Even with an error there may be lists, from the groups that have answered.
 	lists, err := n.discover.ServerPreferredNamespacedResourcesWithContext(ctx)
 	steps := podsFirst(lists, namespace)
 	if err == nil {
-		err = n.missing(slices.Concat(steps[0], steps[1]))
+		n.mu.Lock()
+		err = missing(n.since, slices.Concat(steps[0], steps[1]), time.Now())
+		n.mu.Unlock()
 	}
 	left.unknown = err
 	for _, step := range steps {
@@ -261,42 +153,14 @@ func (n *Namespaces) deleteContent(ctx context.Context, namespace string) *remai
 				left.failed = append(left.failed, fmt.Errorf("%s: %w", r.name, err))
 			}
 		}
-		unknown := len(step) == 0 && left.unknown != nil
-		if unknown || len(left.objects) > 0 || len(left.failed) > 0 {
-			break // there are Pods, or there may be some
+		if left.endsAfter(step) {
+			break
 		}
 	}
 	return left
 }
 
-// forgetAfter is how long discovery must lack a resource that it had, in each answer,
-// before we believe that the resource is gone, and all of its objects with it.
-const forgetAfter = 30 * time.Second
-
-// missing returns an error for each resource that discovery had, and lacks now. An API
-// server that has just started may not serve all of its CustomResourceDefinitions yet.
-func (n *Namespaces) missing(served []resource) (err error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	lacks := maps.Clone(n.since)
-	for _, r := range served {
-		n.since[r.name] = time.Time{}
-		delete(lacks, r.name)
-	}
-	for _, name := range slices.Sorted(maps.Keys(lacks)) {
-		switch since := lacks[name]; {
-		case since.IsZero():
-			n.since[name] = time.Now()
-		case time.Since(since) >= forgetAfter:
-			delete(n.since, name)
-			continue
-		}
-		err = errors.Join(err, fmt.Errorf("discovery had %s, and lacks it now", name))
-	}
-	return err
-}
-
-// deleteAll deletes the objects of one resource, and counts those that are still there.
+// deleteAll deletes the objects of one resource, and counts those that still exist.
 func (n *Namespaces) deleteAll(ctx context.Context, r resource, left *remains) error {
 	objs, err := n.list(ctx, r)
 	todo := slices.Clone(objs)
@@ -321,9 +185,9 @@ func (n *Namespaces) deleteAll(ctx context.Context, r resource, left *remains) e
 	return err
 }
 
-// list returns the metadata of all objects of a resource: their kinds may have no Go
-// type. It asks the API server, and not a cache: what a late cache does not show would
-// outlive its namespace.
+// list returns the metadata of all objects of a resource: only the metadata, because
+// their kinds may have no Go type. It asks the API server, because an object that a late
+// cache doesn't have would outlive its namespace.
 func (n *Namespaces) list(
 	ctx context.Context, r resource,
 ) ([]metav1.PartialObjectMetadata, error) {
@@ -331,21 +195,21 @@ func (n *Namespaces) list(
 		"application/json"
 	result := n.discover.RESTClient().Get().AbsPath(r.path...).
 		SetHeader("Accept", accept).Do(ctx)
-	if err := result.Error(); err != nil { // Raw would not read the text of the error
+	if err := result.Error(); err != nil { // Raw wouldn't read the text of the error
 		return nil, err
 	}
 	body, _ := result.Raw()
 	var list metav1.PartialObjectMetadataList
 	err := json.Unmarshal(body, &list)
 	if err == nil && !strings.HasSuffix(list.Kind, "List") {
-		err = fmt.Errorf("want a list, got %.80q", body) // a login page, and not "empty"
+		err = fmt.Errorf("want a list, got %.80q", body) // a login page isn't "empty"
 	}
 	return list.Items, err
 }
 
-// delete deletes the object of this name, or, if the name is empty, all of the resource,
-// which are count. It names the policy: some kinds orphan by default, and an orphan waits
-// for the garbage collector.
+// delete deletes the object of this name, or all count objects of the resource if the
+// name is empty. It sets the policy, because some kinds orphan their dependents by
+// default, and then the object has to wait for the garbage collector.
 func (n *Namespaces) delete(
 	ctx context.Context, r resource, name string, count int,
 ) error {

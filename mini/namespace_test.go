@@ -192,8 +192,8 @@ func (w *world) once(c *mini.Controller, key mini.Request) error {
 	return err
 }
 
-// What is left in a namespace that is gone is found by the next user of the name.
-func TestANamespaceGoesWithAllThatIsInIt(t *testing.T) {
+// Whatever a deleted namespace leaves behind, the next user of its name will find.
+func TestANamespaceIsDeletedWithEverythingInIt(t *testing.T) {
 	withTenants(t, func(w *tenants) {
 		for _, namespace := range []string{"red", "blue"} {
 			w.secret(namespace, "a")
@@ -212,7 +212,7 @@ func TestANamespaceGoesWithAllThatIsInIt(t *testing.T) {
 }
 
 // Its Secrets and NetworkPolicies serve and protect a Pod until it has ended.
-func TestPodsEndBeforeAllElse(t *testing.T) {
+func TestPodsEndBeforeEverythingElse(t *testing.T) {
 	withTenants(t, func(w *tenants) {
 		w.secret("red", "a")
 		w.runs("red", "web")
@@ -220,14 +220,14 @@ func TestPodsEndBeforeAllElse(t *testing.T) {
 		ns := w.after(30*time.Second, "red")
 		require.Equal(w, []string{"NamespaceContentRemaining: still there: 1 of pods"}, bad(ns))
 		require.Equal(w, 1, w.secrets("red"), "the Pod still uses it")
-		require.Equal(w, 1, w.requestsTo("deletecollection", "pods"), "it is ending: each pass would delete it again")
+		require.Equal(w, 1, w.requestsTo("deletecollection", "pods"), "it's ending, and each pass would delete it again")
 		w.kubeletEnds("red", "web")
 		require.Nil(w, w.after(10*time.Second, "red"))
 		require.Zero(w, w.secrets("red"))
 	})
 }
 
-// A user who waits for a namespace reads there for what.
+// A user who waits for a namespace reads its conditions to see why.
 func TestANamespaceSaysWhatItWaitsFor(t *testing.T) {
 	withTenants(t, func(w *tenants) {
 		w.secret("red", "a", "example.com/vault", "example.com/audit")
@@ -246,7 +246,7 @@ func TestANamespaceSaysWhatItWaitsFor(t *testing.T) {
 		require.Equal(w, ns, later)
 		require.Zero(w, w.requestsTo("update", "namespaces"), "each pass that finds the same would be a write")
 		passes := len(w.Server.Requests(fakeapi.Match{Verb: "list", Resource: "secrets", Namespace: "red"}))
-		require.Less(w, passes, 90, "it asks for what nobody changes")
+		require.Less(w, passes, 90, "it keeps reading what nobody changes")
 
 		w.releaseSecret("red", "a")
 		ns = w.after(10*time.Second, "red")
@@ -255,7 +255,7 @@ func TestANamespaceSaysWhatItWaitsFor(t *testing.T) {
 			"NamespaceFinalizersRemaining: objects wait for finalizers: 1 of example.com/vault",
 		}, bad(ns))
 		for _, c := range ns.Status.Conditions {
-			require.Equal(w, since, c.LastTransitionTime, "of %s: it was so all the time", c.Type)
+			require.Equal(w, since, c.LastTransitionTime, "of %s: it was like this all the time", c.Type)
 		}
 		w.releaseSecret("red", "b")
 		require.Nil(w, w.after(10*time.Second, "red"))
@@ -302,7 +302,7 @@ func TestANamespaceDoesNotWaitLongForAPodThatEndsEarly(t *testing.T) {
 	})
 }
 
-// An object that cannot be deleted would outlive the namespace, and the others need not
+// An object that can't be deleted would outlive the namespace. The others don't have to
 // wait for it.
 func TestAFailureKeepsTheNamespaceAndStopsNothingElse(t *testing.T) {
 	withTenants(t, func(w *tenants) {
@@ -324,7 +324,8 @@ func TestAFailureKeepsTheNamespaceAndStopsNothingElse(t *testing.T) {
 	})
 }
 
-// Passes that find the same failures in another order would be a write each, and a user wants to know since when.
+// If the order of the failures mattered, each pass would be a write. And a user wants to
+// know since when there have been failures.
 func TestAConditionChangesOnlyWithTheNews(t *testing.T) {
 	withTenants(t, func(w *tenants) {
 		w.secret("red", "a", "example.com/vault")
@@ -347,7 +348,7 @@ func TestAConditionChangesOnlyWithTheNews(t *testing.T) {
 	})
 }
 
-// Nothing else comes to mind of a namespace that seems to be empty.
+// A namespace that seems to be empty gets no other event.
 func TestANamespaceIsTriedAgainWhicheverRequestFails(t *testing.T) {
 	for _, subresource := range []string{"status", "finalize"} {
 		withTenants(t, func(w *tenants) {
@@ -388,8 +389,9 @@ func TestAFailureWithAnotherTextEachTimeBacksOff(t *testing.T) {
 	})
 }
 
-// A proxy between us and the server of an extension answers with a page for people: that is no empty list.
-func TestAnAnswerThatIsNoListKeepsTheNamespace(t *testing.T) {
+// A proxy between us and the server of an extension answers with a page for people:
+// that's not an empty list.
+func TestAnAnswerThatIsNotAListKeepsTheNamespace(t *testing.T) {
 	withTenants(t, func(w *tenants) {
 		w.fungus("red", "amanita")
 		w.answers(func(r *http.Request, response *http.Response) {
@@ -425,8 +427,9 @@ func TestAKindThatCannotBeListedOrDeletedDoesNotKeepTheNamespace(t *testing.T) {
 	}
 }
 
-// An API server for custom resources only serves no Pods, so there is nothing to wait for.
-func TestANamespaceGoesWhereThereAreNoPods(t *testing.T) {
+// An API server that's only for custom resources has no Pods, so there's nothing to wait
+// for.
+func TestANamespaceIsDeletedEvenIfTheServerHasNoPods(t *testing.T) {
 	withTenants(t, func(w *tenants) {
 		w.Server.Unregister(corev1.SchemeGroupVersion.WithResource("pods"))
 		w.fungus("red", "amanita")
@@ -436,8 +439,8 @@ func TestANamespaceGoesWhereThereAreNoPods(t *testing.T) {
 	})
 }
 
-// If the Pods cannot be listed, some may run.
-func TestWhileThePodsAreNotKnownNothingElseGoes(t *testing.T) {
+// If the Pods can't be listed, some may still run.
+func TestNothingElseIsDeletedWhileThePodsAreUnknown(t *testing.T) {
 	withTenants(t, func(w *tenants) {
 		w.secret("red", "a")
 		remove := w.Server.Inject(fakeapi.Fault{
@@ -463,7 +466,7 @@ func (w *tenants) hideGroup(path string) (show func()) {
 	return func() { w.answers(func(*http.Request, *http.Response) {}) }
 }
 
-// Objects of an extension whose server is down are in etcd all the same.
+// The objects of an extension are in etcd even while its server is down.
 func TestAGroupThatDoesNotAnswerKeepsTheNamespace(t *testing.T) {
 	withTenants(t, func(w *tenants) {
 		w.secret("red", "a")
@@ -480,7 +483,7 @@ func TestAGroupThatDoesNotAnswerKeepsTheNamespace(t *testing.T) {
 	})
 }
 
-func TestWhileTheGroupOfPodsDoesNotAnswerNothingElseGoes(t *testing.T) {
+func TestNothingElseIsDeletedWhileTheGroupOfPodsDoesNotAnswer(t *testing.T) {
 	withTenants(t, func(w *tenants) {
 		w.fungus("red", "amanita")
 		show := w.hideGroup("/api/v1")
@@ -492,8 +495,8 @@ func TestWhileTheGroupOfPodsDoesNotAnswerNothingElseGoes(t *testing.T) {
 	})
 }
 
-// The server of an extension need not be able to delete all objects in one request.
-func TestObjectsGoOneByOneWhereTheyCannotGoTogether(t *testing.T) {
+// The server of an extension may not be able to delete all objects in one request.
+func TestObjectsAreDeletedOneByOneIfTheyCannotBeDeletedTogether(t *testing.T) {
 	withTenants(t, func(w *tenants) {
 		w.fungus("red", "amanita")
 		w.fungus("red", "boletus")
@@ -547,7 +550,7 @@ func (w *tenants) deletions(kind string) (all []trace.Event) {
 	return all
 }
 
-// X-ray shows why a Secret has gone.
+// X-ray shows why a Secret was deleted.
 func TestTheFlightRecorderShowsWhatANamespaceTakesAlong(t *testing.T) {
 	withTenants(t, func(w *tenants) {
 		w.secret("red", "a")
@@ -563,7 +566,8 @@ func TestTheFlightRecorderShowsWhatANamespaceTakesAlong(t *testing.T) {
 	})
 }
 
-// What is not reported is not tried again, and what needs no deletion must not be begun.
+// An error that isn't returned isn't retried, and a namespace that isn't being deleted
+// must not be emptied.
 func TestOnlyANamespaceThatIsBeingDeletedIsEmptied(t *testing.T) {
 	inMemory(t, func(w *world) {
 		m := mini.NewManager(w.Cluster)
@@ -578,8 +582,9 @@ func TestOnlyANamespaceThatIsBeingDeletedIsEmptied(t *testing.T) {
 	})
 }
 
-// The namespaces of a hundred tests go at the same time. A limit of requests would keep them for minutes.
-func TestManyNamespacesGoWithinSeconds(t *testing.T) {
+// A hundred tests delete their namespaces at the same time. With a limit of requests,
+// that would take minutes.
+func TestManyNamespacesAreDeletedWithinSeconds(t *testing.T) {
 	withTenants(t, func(w *tenants) {
 		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "list", Resource: "secrets"}, Delay: 10 * time.Millisecond})
 		for i := range 20 {
@@ -592,7 +597,7 @@ func TestManyNamespacesGoWithinSeconds(t *testing.T) {
 		for i := range 20 {
 			require.Nil(w, w.after(0, strconv.Itoa(i)))
 		}
-		require.Equal(w, 5, w.atOnce("namespace"), "one with many objects must not keep the others waiting")
+		require.Equal(w, 5, w.atOnce("namespace"), "one with many objects mustn't keep the others waiting")
 	})
 }
 
@@ -606,8 +611,8 @@ func (w *tenants) pagesAt(path string, answer func(*http.Response)) (stop func()
 	return func() { w.answers(func(*http.Request, *http.Response) {}) }
 }
 
-// The namespace would go, and its Secret would stay in etcd, in no namespace.
-func TestAPageIsNoEmptyListAndNoEmptyDiscovery(t *testing.T) {
+// The namespace would be deleted, and its Secret would stay in etcd, without a namespace.
+func TestAWebPageIsNeitherAnEmptyListNorAnEmptyDiscovery(t *testing.T) {
 	pages := maps.Clone(notFoundPages)
 	pages["a login page"] = func(r *http.Response) { page(r, http.StatusOK, "text/html", "<html>log in</html>") }
 	pages["an empty JSON"] = func(r *http.Response) { page(r, http.StatusOK, "application/json", "{}") }
@@ -622,7 +627,7 @@ func TestAPageIsNoEmptyListAndNoEmptyDiscovery(t *testing.T) {
 					w.fungus("red", "amanita")
 					stop := w.pagesAt(path, answer)
 					w.deleteNamespace("red")
-					require.NotNil(w, w.after(time.Minute, "red"), "not all of it is known to be gone")
+					require.NotNil(w, w.after(time.Minute, "red"), "we don't know that all of it was deleted")
 					stop()
 					require.Nil(w, w.after(30*time.Minute, "red"))
 					require.Zero(w, w.secrets("red"))
@@ -633,8 +638,8 @@ func TestAPageIsNoEmptyListAndNoEmptyDiscovery(t *testing.T) {
 	}
 }
 
-// For client-go, a deletion that a login portal has answered went well.
-func TestAPageIsNoDeletion(t *testing.T) {
+// If a login portal answers a deletion, client-go takes it for a success.
+func TestAWebPageIsNotADeletion(t *testing.T) {
 	for _, text := range []string{"<html>log in</html>", "{}"} {
 		withTenants(t, func(w *tenants) {
 			w.secret("red", "a")
@@ -657,7 +662,7 @@ func TestAPageIsNoDeletion(t *testing.T) {
 }
 
 // A login portal with an API answers every list with JSON.
-func TestAJSONThatIsNoListKeepsTheNamespace(t *testing.T) {
+func TestJSONThatIsNotAListKeepsTheNamespace(t *testing.T) {
 	for _, body := range []string{
 		`{"log":"in"}`, `{"kind":"Status","apiVersion":"v1","status":"Success"}`,
 	} {
@@ -732,7 +737,7 @@ func TestAGroupThatComesAndGoesIsNotForgotten(t *testing.T) {
 	})
 }
 
-// No namespace would ever go again after a CRD was deleted.
+// After a CRD was deleted, no namespace could ever be deleted again.
 func TestAGroupThatStaysAwayIsForgotten(t *testing.T) {
 	withTenants(t, func(w *tenants) {
 		w.deleteNamespace("blue")

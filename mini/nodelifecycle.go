@@ -3,8 +3,6 @@ package mini
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -15,160 +13,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// How long a node may be silent: one that has reported before, and a new one.
-const (
-	nodeMonitorGracePeriod = 50 * time.Second
-	nodeStartupGracePeriod = 60 * time.Second
-)
-
-// heartbeat is the last sign of life of a node, and when it came, on our clock. The times
-// in the sign are of the node's clock, so we only see whether they change.
-type heartbeat struct {
-	sign     string
-	seen     time.Time
-	patience time.Duration
-}
-
-// heartbeatOf reads the sign of life of a node; lease is empty if it has none.
-func heartbeatOf(
-	node *corev1.Node, lease *coordinationv1.Lease, now time.Time,
-) heartbeat {
-	h := heartbeat{seen: now, patience: nodeStartupGracePeriod}
-	var reported metav1.Time
-	if ready := nodeCondition(node, corev1.NodeReady); ready != nil {
-		reported, h.patience = ready.LastHeartbeatTime, nodeMonitorGracePeriod
-	}
-	h.sign = fmt.Sprint(node.UID, lease.Spec.RenewTime, reported)
-	return h
-}
-
-// left is how long we still believe in the node. It is silent at 0.
-func (h heartbeat) left(now time.Time) time.Duration {
-	return max(0, h.patience-now.Sub(h.seen))
-}
-
-func nodeCondition(
-	node *corev1.Node, kind corev1.NodeConditionType,
-) *corev1.NodeCondition {
-	for i, c := range node.Status.Conditions {
-		if c.Type == kind {
-			return &node.Status.Conditions[i]
-		}
-	}
-	return nil
-}
-
-// nodeStatus returns the status of a condition: Unknown if the node has stopped
-// reporting, and False if it has not begun.
-func nodeStatus(
-	node *corev1.Node, kind corev1.NodeConditionType,
-) corev1.ConditionStatus {
-	if c := nodeCondition(node, kind); c != nil {
-		return c.Status
-	}
-	return corev1.ConditionFalse
-}
-
-// setUnknown sets each condition that the kubelet reports to Unknown. It returns false if
-// they are Unknown already.
-func setUnknown(node *corev1.Node, now metav1.Time) (changed bool) {
-	for _, kind := range []corev1.NodeConditionType{
-		corev1.NodeReady, corev1.NodeMemoryPressure, corev1.NodeDiskPressure,
-		corev1.NodePIDPressure,
-	} {
-		c := nodeCondition(node, kind)
-		if c == nil {
-			node.Status.Conditions = append(node.Status.Conditions, corev1.NodeCondition{
-				Type: kind, LastHeartbeatTime: node.CreationTimestamp,
-				Reason:  "NodeStatusNeverUpdated",
-				Message: "the kubelet has never reported",
-			})
-			c = &node.Status.Conditions[len(node.Status.Conditions)-1]
-		} else if c.Status != corev1.ConditionUnknown {
-			c.Reason, c.Message = "NodeStatusUnknown", "the kubelet has stopped reporting"
-		}
-		if c.Status != corev1.ConditionUnknown {
-			c.Status, c.LastTransitionTime, changed = corev1.ConditionUnknown, now, true
-		}
-	}
-	return changed
-}
-
-// conditionTaints says which taint a condition makes, if it has this status.
-var conditionTaints = []struct {
-	kind   corev1.NodeConditionType
-	status corev1.ConditionStatus
-	key    string
-}{
-	{corev1.NodeReady, corev1.ConditionFalse, corev1.TaintNodeNotReady},
-	{corev1.NodeReady, corev1.ConditionUnknown, corev1.TaintNodeUnreachable},
-	{corev1.NodeMemoryPressure, corev1.ConditionTrue, corev1.TaintNodeMemoryPressure},
-	{corev1.NodeDiskPressure, corev1.ConditionTrue, corev1.TaintNodeDiskPressure},
-	{corev1.NodePIDPressure, corev1.ConditionTrue, corev1.TaintNodePIDPressure},
-	{corev1.NodeNetworkUnavailable, corev1.ConditionTrue,
-		corev1.TaintNodeNetworkUnavailable},
-}
-
-// isHealthTaint is true of the taints that this controller sets and removes.
-func isHealthTaint(t corev1.Taint) bool {
-	if isNoExecute(t) {
-		return t.Key == corev1.TaintNodeNotReady || t.Key == corev1.TaintNodeUnreachable
-	}
-	ofCondition := t.Key == corev1.TaintNodeUnschedulable
-	for _, row := range conditionTaints {
-		ofCondition = ofCondition || t.Key == row.key
-	}
-	return ofCondition && t.Effect == corev1.TaintEffectNoSchedule
-}
-
-// nodeTaints returns the taints that the node should have. NoSchedule keeps new Pods
-// away. NoExecute ends those that are there, and is set if evict is true. Taints of
-// others stay.
-func nodeTaints(node *corev1.Node, evict bool, now metav1.Time) (all []corev1.Taint) {
-	since := now // a node that is not ready, and then silent, has one period
-	for _, t := range node.Spec.Taints {
-		switch {
-		case !isHealthTaint(t):
-			all = append(all, t)
-		case isNoExecute(t) && t.TimeAdded != nil:
-			since = *t.TimeAdded
-		}
-	}
-	noSchedule := func(key string) {
-		t := corev1.Taint{Key: key, Effect: corev1.TaintEffectNoSchedule}
-		all = append(all, t)
-	}
-	if node.Spec.Unschedulable {
-		noSchedule(corev1.TaintNodeUnschedulable)
-	}
-	for _, row := range conditionTaints {
-		if nodeStatus(node, row.kind) != row.status {
-			continue
-		}
-		noSchedule(row.key)
-		if evict && row.kind == corev1.NodeReady {
-			all = append(all, corev1.Taint{
-				Key: row.key, Effect: corev1.TaintEffectNoExecute, TimeAdded: &since,
-			})
-		}
-	}
-	return all
-}
-
-// NodeLifecycle is the controller that notices that a node is silent. It says so in the
-// node's conditions, in its taints, and in its Pods.
+// NodeLifecycle is the controller that notices when a node goes silent. It says so in the
+// node's conditions, in its taints and in its Pods.
 //
-// Guarantees: clocks of nodes do not matter. If no node is healthy, it sets no taint that
-// evicts, and takes back those that it has set: the trouble is more likely ours.
+// Guarantees: the nodes' clocks don't matter. While no node is healthy, it sets no taint
+// that evicts Pods, and removes those that it has set, because then the problem is more
+// likely on our side.
 //
-// Caveats: a new process gives each node its full time again. All taints of an outage
-// that hits half of the nodes come at once.
+// Caveats: a new process gives each node its full time again. If an outage hits half of
+// the nodes, they all get their taints at once.
 type NodeLifecycle struct {
 	client *CachedClient
 	nodes  *SharedInformer
 
 	mu         sync.Mutex           // guards heartbeats
-	heartbeats map[string]heartbeat // by the node's name; empty: expected, and not heard
+	heartbeats map[string]heartbeat // by the node's name; empty: not heard yet
 }
 
 // NewNodeLifecycleController returns the controller with its watches. Add it to m.
@@ -184,7 +43,7 @@ func NewNodeLifecycleController(m *Manager) (*Controller, error) {
 		n.expect(change.Object().GetName())
 		return EnqueueObject(change)
 	})
-	c.Watch(nodes, func(Change) (all []Request) { // does one of them stand alone now?
+	c.Watch(nodes, func(Change) (all []Request) { // is one now the only healthy one?
 		for _, node := range nodes.List() {
 			all = append(all, KeyOf(node))
 		}
@@ -200,7 +59,7 @@ func NewNodeLifecycleController(m *Manager) (*Controller, error) {
 	return c, m.err
 }
 
-// readyChanged is true if a node has become ready, or is no longer.
+// readyChanged is true if a node has become ready, or no longer is.
 func readyChanged(change Change) bool {
 	status := func(obj Object) corev1.ConditionStatus {
 		if obj == nil {
@@ -211,8 +70,8 @@ func readyChanged(change Change) bool {
 	return status(change.Old) != status(change.New)
 }
 
-// expect remembers that there is such a node: until we have heard each of them, we can't
-// say that none is healthy.
+// expect remembers that there's such a node. Until we've heard each of them, we can't say
+// that none is healthy.
 func (n *NodeLifecycle) expect(name string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -222,7 +81,7 @@ func (n *NodeLifecycle) expect(name string) {
 }
 
 // hear remembers a node's heartbeat. It returns how long we still believe in the node,
-// and whether no node is healthy at all.
+// and whether no node at all is healthy.
 func (n *NodeLifecycle) hear(
 	name string, h heartbeat, now time.Time,
 ) (left time.Duration, disrupted bool) {
@@ -230,7 +89,7 @@ func (n *NodeLifecycle) hear(
 	defer n.mu.Unlock()
 	if old := n.heartbeats[name]; old.sign == h.sign {
 		h.seen = old.seen
-	} else if n.allSilentLocked(now) { // the outage is over: the others may be a bit late
+	} else if n.allSilentLocked(now) { // the outage is over; others may be a bit late
 		for name, other := range n.heartbeats {
 			other.seen = now
 			n.heartbeats[name] = other
@@ -249,8 +108,9 @@ func (n *NodeLifecycle) allSilentLocked(now time.Time) bool {
 	return true
 }
 
-// isDisruptedLocked is true if no node is healthy. It runs at each heartbeat, and ends at
-// the first healthy node: one of the first it looks at, unless most are in trouble.
+// isDisruptedLocked is true if no node is healthy. It runs at each heartbeat, but stops
+// at the first healthy node, which is one of the first it looks at, unless most have
+// problems.
 func (n *NodeLifecycle) isDisruptedLocked(now time.Time) bool {
 	for name, h := range n.heartbeats {
 		if h.sign == "" {
@@ -259,7 +119,7 @@ func (n *NodeLifecycle) isDisruptedLocked(now time.Time) bool {
 		if h.left(now) == 0 {
 			continue
 		}
-		node := n.nodes.Get(Request{Name: name}) // as it is now: it may not be judged yet
+		node := n.nodes.Get(Request{Name: name}) // as it is now, perhaps not yet judged
 		if node == nil {
 			continue // deleted
 		}
@@ -271,7 +131,7 @@ func (n *NodeLifecycle) isDisruptedLocked(now time.Time) bool {
 }
 
 // outageRecheck is how long a silent node waits for its next reconcile while no node is
-// healthy: the heartbeat of another one ends that, and is no event for this one.
+// healthy. Another node's heartbeat would end that, but it doesn't enqueue this one.
 const outageRecheck = 5 * time.Second
 
 // Reconcile judges one node.
@@ -289,7 +149,7 @@ func (n *NodeLifecycle) Reconcile(ctx context.Context, req Request) (Result, err
 	leaseName := Request{Namespace: corev1.NamespaceNodeLease, Name: node.Name}
 	lease, err := Get[*coordinationv1.Lease](ctx, n.client, leaseName)
 	if apierrors.IsNotFound(err) {
-		lease = &coordinationv1.Lease{} // it reports its status, or is new
+		lease = &coordinationv1.Lease{} // it only reports its status, or is new
 	} else if err != nil {
 		return Result{}, err
 	}
@@ -300,20 +160,14 @@ func (n *NodeLifecycle) Reconcile(ctx context.Context, req Request) (Result, err
 			return Result{}, IgnoreNotFound(err)
 		}
 	}
-	tainted := slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool {
-		return isHealthTaint(t) && isNoExecute(t)
-	})
-	unknown := nodeStatus(node, corev1.NodeReady) == corev1.ConditionUnknown
-	// After an outage, or in a new process, a node that is Unknown has some time left.
-	evict := !disrupted && (tainted || !unknown || left == 0)
-	taints := nodeTaints(node, evict, now)
+	taints := nodeTaints(node, shouldEvict(node, left, disrupted), now)
 	if !equality.Semantic.DeepEqual(taints, node.Spec.Taints) {
 		node.Spec.Taints = taints
 		if err := setTaints(ctx, n.client, node); err != nil {
 			return Result{}, IgnoreNotFound(err)
 		}
 	}
-	if left == 0 { // otherwise its kubelet is about to report its Pods, too
+	if left == 0 { // otherwise its kubelet still reports its Pods
 		if err := n.podsNotReady(ctx, node.Name, now); err != nil {
 			return Result{}, err
 		}
@@ -324,8 +178,8 @@ func (n *NodeLifecycle) Reconcile(ctx context.Context, req Request) (Result, err
 	return Result{RequeueAfter: left}, nil
 }
 
-// podsNotReady takes the Pods of a silent node out of their Services. Nobody else can: it
-// was the kubelet that said that they are ready.
+// podsNotReady takes the Pods of a silent node out of their Services, because the
+// kubelet, which said that they're ready, can't take that back.
 func (n *NodeLifecycle) podsNotReady(
 	ctx context.Context, node string, now metav1.Time,
 ) error {

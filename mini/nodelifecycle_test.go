@@ -156,7 +156,7 @@ func TestASilentNodeIsUnknownAndTainted(t *testing.T) {
 		require.Equal(w, "True", w.nodeAfter(0, "healthy"))
 		node, err := w.Other.CoreV1().Nodes().Get(w.ctx, "a", metav1.GetOptions{})
 		require.NoError(w, err)
-		require.Len(w, node.Status.Conditions, 4, "nobody knows of its memory either")
+		require.Len(w, node.Status.Conditions, 4, "we don't know about its memory either")
 		for _, c := range node.Status.Conditions {
 			require.Equal(w, corev1.ConditionUnknown, c.Status)
 			require.NotEmpty(w, c.Message)
@@ -166,7 +166,7 @@ func TestASilentNodeIsUnknownAndTainted(t *testing.T) {
 	})
 }
 
-// Nodes whose clocks are wrong would be lost, or never be.
+// Nodes with a wrong clock would be given up too early, or never.
 func TestTheClockOfANodeDoesNotMatter(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.watchingNodes()
@@ -253,9 +253,9 @@ func TestThePodsOfASilentNodeAreNotReady(t *testing.T) {
 			return []corev1.ConditionStatus{pod.Status.Conditions[0].Status, pod.Status.Conditions[1].Status}
 		}
 		require.Equal(w, []corev1.ConditionStatus{yes, no}, conditions("on-a"), "the last one is Ready")
-		require.Equal(w, []corev1.ConditionStatus{yes, no}, conditions("ends"), "a Pod that ends may serve until it is gone")
+		require.Equal(w, []corev1.ConditionStatus{yes, no}, conditions("ends"), "a Pod that's ending may serve until it has ended")
 		require.Equal(w, []corev1.ConditionStatus{yes, yes}, conditions("on-healthy"))
-		require.Equal(w, 2, w.requestsTo("update", "pods"), "the one that starts has told so itself")
+		require.Equal(w, 2, w.requestsTo("update", "pods"), "the Pod that's starting has said so itself")
 		run("a", "late", yes)
 		require.Equal(w, []corev1.ConditionStatus{yes, no}, conditions("late"), "the node was silent before")
 	})
@@ -329,8 +329,8 @@ func TestIfAllNodesAreSilentNothingIsEvicted(t *testing.T) {
 		w.renews("a", 0)
 		require.Equal(w, "True", w.nodeAfter(0, "a"))
 		require.Equal(w, notEvict, w.nodeAfter(30*time.Second, "b"), "it has time to follow")
-		require.NotContains(w, w.nodeAfter(0, "c"), "unreachable:NoExecute", "a taint of another controller does not say that it is gone")
-		require.Equal(w, isGone, w.nodeAfter(30*time.Second, "b"), "it is not ours: only this one is silent")
+		require.NotContains(w, w.nodeAfter(0, "c"), "unreachable:NoExecute", "another controller's taint doesn't say that the node is silent")
+		require.Equal(w, isGone, w.nodeAfter(30*time.Second, "b"), "the problem isn't ours: only this one is silent")
 	})
 }
 
@@ -379,7 +379,7 @@ func TestAnEvictionEndsIfTheLastNodeFallsSilent(t *testing.T) {
 	})
 }
 
-// A node that is deleted is no witness any more: the taint of the other one would stay.
+// A deleted node can't vouch for us any more: the taint of the other one would stay.
 func TestAnEvictionEndsIfTheLastHealthyNodeIsDeleted(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.watchingNodes()
@@ -415,7 +415,7 @@ func TestANodeThatIsNotReadyIsTainted(t *testing.T) {
 	})
 }
 
-// The API server taints a new node. Nobody else removes that.
+// The API server taints a new node, and only this controller removes that taint.
 func TestANewNodeIsTaintedUntilItIsReady(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.watchingNodes()
@@ -489,7 +489,7 @@ func TestTaintsOfOthersStay(t *testing.T) {
 }
 
 // kubectl taint writes no time. The controller would fail at such a taint, whatever the node says.
-func TestATaintOfOursThatAUserHasSetGoes(t *testing.T) {
+func TestATaintOfOursThatAUserHasSetIsRemoved(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.watchingNodes()
 		w.kubelet("healthy", 0)
@@ -500,8 +500,8 @@ func TestATaintOfOursThatAUserHasSetGoes(t *testing.T) {
 	})
 }
 
-// A new process has heard nothing yet. It must not believe in a node that is gone, and
-// start the time of its Pods anew, nor give up one that is there.
+// A new process has heard nothing yet. It must not trust a silent node and start the time
+// of its Pods again, nor give up one that's alive.
 func TestANewProcessChangesNothing(t *testing.T) {
 	inMemory(t, func(w *world) {
 		end := w.watchingNodes()
@@ -525,7 +525,7 @@ func TestANewProcessChangesNothing(t *testing.T) {
 }
 
 // Another node that gets the name later has all of its time.
-func TestANodeThatIsGoneIsForgotten(t *testing.T) {
+func TestADeletedNodeIsForgotten(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.watchingNodes()
 		w.kubelet("healthy", 0)
@@ -540,7 +540,7 @@ func TestANodeThatIsGoneIsForgotten(t *testing.T) {
 }
 
 // A lease of a leader election is renewed every two seconds, and new nodes have new names.
-func TestOnlyNodesThatThereAreAreReconciled(t *testing.T) {
+func TestOnlyExistingNodesAreReconciled(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.watchingNodes()
 		w.taintedNode("a")
@@ -554,7 +554,8 @@ func TestOnlyNodesThatThereAreAreReconciled(t *testing.T) {
 	})
 }
 
-// The node stays as it is, and its Pods in their Services: no other event comes.
+// Otherwise the node stays as it is, and its Pods stay in their Services, because no
+// other event comes.
 func TestTheEndOfANodeIsWrittenAgainWhicheverRequestFails(t *testing.T) {
 	for _, match := range []fakeapi.Match{
 		{Verb: "update", Resource: "nodes", Subresource: "status", Name: "a"}, {Verb: "patch", Resource: "nodes", Name: "a"},
@@ -580,7 +581,7 @@ func TestTheEndOfANodeIsWrittenAgainWhicheverRequestFails(t *testing.T) {
 	}
 }
 
-// What is not reported is not tried again.
+// An error that isn't returned isn't retried.
 func TestANodeThatCannotBeJudgedIsAFailure(t *testing.T) {
 	for _, resource := range []string{"nodes", "leases", "pods"} {
 		inMemory(t, func(w *world) {
@@ -612,7 +613,8 @@ func TestFiveNodesAreJudgedAtTheSameTime(t *testing.T) {
 	})
 }
 
-// Without one of its watches, the controller would miss what it has to do, and no error said so.
+// Without one of its watches, the controller would miss what it has to do, and no error
+// would say so.
 func TestTheControllerOfNodesNeedsAllItsKinds(t *testing.T) {
 	inMemory(t, func(w *world) {
 		all := []runtime.Object{&corev1.Node{}, &coordinationv1.Lease{}, &corev1.Pod{}}
@@ -654,7 +656,7 @@ func TestASilentNodeIsMarkedAfterAProxys404(t *testing.T) {
 			require.NoError(w, err)
 			for _, c := range pod.Status.Conditions {
 				require.False(w, c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue,
-					"%s %s was answered 404 once, and the Pod still gets traffic", match.Verb, match.Resource)
+					"%s %s was answered 404 once, but the Pod still gets traffic", match.Verb, match.Resource)
 			}
 		})
 	}
@@ -675,7 +677,7 @@ func TestNodesAreHealthyWhileAProxyAnswersForTheirLeases(t *testing.T) {
 			Status: metav1.StatusFailure, Reason: metav1.StatusReasonNotFound, Code: 404, Message: "default backend - 404",
 		}})
 		time.Sleep(10 * time.Second) // with the pause after it, that's less than a node may be silent
-		require.NotZero(w, w.requestsTo("list", "leases"), "the proxy has answered no list")
+		require.NotZero(w, w.requestsTo("list", "leases"), "the proxy hasn't answered any list")
 		cut()
 		expire()
 		lift()

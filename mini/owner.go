@@ -14,16 +14,16 @@ import (
 )
 
 // Claim returns those of objs that belong to owner. It adopts orphans that the selector
-// matches, and releases objects that the selector no longer matches.
+// matches, and releases owned objects that it no longer matches.
 //
-// Guarantees: an object that another controller owns is left alone. An owner that is
-// being deleted adopts nothing, even if only the API server knows that yet, and releases
-// nothing once owner has the deletionTimestamp. An object that is gone, or that another
-// controller adopts first, is not returned, and is no error.
+// Guarantees: it leaves an object alone that another controller owns. An owner that's
+// being deleted adopts nothing, even if only the API server knows of the deletion yet; it
+// releases nothing once owner has the deletionTimestamp. An object that was deleted, or
+// that another controller adopts first, isn't returned, but it isn't an error either.
 //
 // Caveats: objs must be copies, because an adopted object becomes what the API server has
-// stored, and in the owner's namespace. With an error, mine has the objects that were
-// claimed in spite of it.
+// stored. They must be in the owner's namespace. Along with an error, mine has the
+// objects that were claimed in spite of it.
 func Claim[T Object](
 	ctx context.Context, c *CachedClient, owner Object, selector labels.Selector,
 	objs []T,
@@ -43,17 +43,17 @@ func Claim[T Object](
 	return mine, errors.Join(errs...)
 }
 
-// claimObject returns true if obj belongs to owner, after adopting it if need be.
+// claimObject returns true if obj belongs to owner, which may mean adopting it first.
 func claimObject(
 	ctx context.Context, c *Client, owner, obj Object, matches bool,
 	canAdopt func() error,
 ) (claimed bool, err error) {
 	controller := metav1.GetControllerOfNoCopy(obj)
 	if controller != nil && controller.UID != owner.GetUID() {
-		return false, nil // another's
+		return false, nil // another controller's
 	}
 	if controller != nil && matches {
-		return true, nil // ours already
+		return true, nil // already ours
 	}
 	if owner.GetDeletionTimestamp() != nil {
 		return false, nil // the garbage collector decides what happens to obj
@@ -62,7 +62,7 @@ func claimObject(
 		return false, release(ctx, c, owner, obj)
 	}
 	if !matches || obj.GetDeletionTimestamp() != nil {
-		return false, nil // an orphan that we do not want
+		return false, nil // an orphan that we don't want
 	}
 	if err := canAdopt(); err != nil {
 		return false, err
@@ -70,12 +70,12 @@ func claimObject(
 	return adopt(ctx, c, owner, obj)
 }
 
-// recheckDeletionTimestamp asks the API server whether the owner may still adopt: the
-// cache may not show yet that a user has deleted it.
+// recheckDeletionTimestamp asks the API server whether the owner may still adopt, because
+// a user may have deleted it and the cache may not show that yet.
 func recheckDeletionTimestamp(ctx context.Context, c *Client, owner Object) error {
 	live := owner.DeepCopyObject().(Object)
 	if err := c.Get(ctx, KeyOf(owner), live); err != nil {
-		return fmt.Errorf("may %s still adopt? %w", KeyOf(owner), err)
+		return fmt.Errorf("reading whether %s may still adopt: %w", KeyOf(owner), err)
 	}
 	if live.GetUID() != owner.GetUID() || live.GetDeletionTimestamp() != nil {
 		return fmt.Errorf("%s must not adopt: a user has deleted it", KeyOf(owner))
@@ -84,7 +84,7 @@ func recheckDeletionTimestamp(ctx context.Context, c *Client, owner Object) erro
 }
 
 func adopt(ctx context.Context, c *Client, owner, obj Object) (adopted bool, err error) {
-	kind, _ := c.Cluster.KindOf(owner) // canAdopt has found it already
+	kind, _ := c.Cluster.KindOf(owner) // canAdopt has already found it
 	return patchOwner(ctx, c, obj, metav1.NewControllerRef(owner, kind))
 }
 
@@ -94,14 +94,15 @@ func release(ctx context.Context, c *Client, owner, obj Object) error {
 	return err
 }
 
-// patchOwner adds or removes one owner, and leaves the others. It returns false without
-// an error if obj is gone (404), or if the API server does not allow the change (422):
-// another object has the name, so the UID differs, or another controller has adopted obj.
+// patchOwner adds or removes one owner, and leaves the others alone. It returns false
+// without an error if obj was deleted (404), or if the API server doesn't allow the
+// change (422): another object has taken the name, so the UID differs, or another
+// controller has adopted obj.
 func patchOwner(
 	ctx context.Context, c *Client, obj Object, reference any,
 ) (done bool, err error) {
 	metadata := map[string]any{"uid": obj.GetUID(), "ownerReferences": []any{reference}}
-	data, _ := json.Marshal(map[string]any{"metadata": metadata}) // texts: cannot fail
+	data, _ := json.Marshal(map[string]any{"metadata": metadata}) // strings: can't fail
 	err = c.Patch(ctx, obj, types.StrategicMergePatchType, data)
 	if apierrors.IsNotFound(err) || apierrors.IsInvalid(err) {
 		return false, nil

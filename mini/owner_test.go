@@ -95,6 +95,8 @@ func (c *claiming) deleteOwner() {
 func relabel(pod *corev1.Pod) { pod.Labels = map[string]string{"app": "debug"} }
 
 // A Pod whose controller reference has the owner's UID, and whose labels match, counts.
+//
+// Function: claimObject
 func TestPodsThatBelongToTheOwnerAreReturnedWithoutARequest(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -104,12 +106,14 @@ func TestPodsThatBelongToTheOwnerAreReturnedWithoutARequest(t *testing.T) {
 		names, err := c.claim(pods...)
 		require.NoError(w, err)
 		require.Equal(w, []string{"a", "b"}, names)
-		require.Empty(w, w.Server.Requests(fakeapi.Match{}), "this is what every reconcile does: it has to be free")
+		require.Empty(w, w.Server.Requests(fakeapi.Match{}), "every reconcile does this, so it must cost no request")
 	})
 }
 
 // A Pod counts only if the owner controls it: its UID is in the controller reference. A Pod of
 // another controller is never touched.
+//
+// Function: claimObject
 func TestStrangersPodsAreLeftAlone(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -123,7 +127,7 @@ func TestStrangersPodsAreLeftAlone(t *testing.T) {
 		names, err := c.claim(stranger, before, both, different)
 		require.NoError(w, err)
 		require.Empty(w, names)
-		require.Empty(w, w.Server.Requests(fakeapi.Match{Verb: "patch"}), "it was none of ours")
+		require.Empty(w, w.Server.Requests(fakeapi.Match{Verb: "patch"}), "it wasn't ours")
 		c.unchanged(stranger, "another controller has it")
 		c.unchanged(before, "a UID says who an owner is, and its name does not")
 		c.unchanged(both, "another controller has it, whoever else is an owner")
@@ -146,7 +150,7 @@ func TestAnOrphanThatMatchesIsAdopted(t *testing.T) {
 		require.ElementsMatch(w, []metav1.OwnerReference{other, c.us()}, pods[1].OwnerReferences,
 			"other owners are not ours to remove")
 		require.Equal(w, []metav1.OwnerReference{c.us()}, pods[2].OwnerReferences,
-			"an owner that does not control becomes the controller")
+			"an owner that isn't the controller becomes it")
 		for _, pod := range pods {
 			require.Equal(w, "web", pod.Labels["app"])
 		}
@@ -173,11 +177,12 @@ func TestADeploymentClaimsReplicaSets(t *testing.T) {
 		require.True(w, metav1.IsControlledBy(stored, deployment))
 		require.Equal(w, "Deployment", stored.OwnerReferences[0].Kind)
 		require.Equal(w, stored.ResourceVersion, sets[0].ResourceVersion,
-			"what is returned is what the API server has stored: an update of it is no conflict")
+			"the returned object is what the API server has stored, so an update of it isn't a conflict")
 	})
 }
 
-// A Pod whose labels no longer match loses the reference to its owner, and counts no longer.
+// A Pod whose labels no longer match loses the reference to its owner, and no longer
+// counts.
 func TestAPodThatNoLongerMatchesIsReleased(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -190,15 +195,18 @@ func TestAPodThatNoLongerMatchesIsReleased(t *testing.T) {
 		require.NoError(w, err)
 		require.Equal(w, []string{"mine"}, names)
 		require.Empty(w, c.live(a).OwnerReferences,
-			"a user takes a Pod out by its label, to look into it: it must not be deleted with the ReplicaSet")
+			"a user changes a Pod's label, to inspect the Pod: it must not be deleted with the ReplicaSet")
 		require.Equal(w, []metav1.OwnerReference{other}, c.live(b).OwnerReferences,
 			"other owners are not ours to remove")
 		require.Empty(w, w.Server.Requests(fakeapi.Match{Verb: "get", Resource: "replicasets"}),
-			"a release needs no proof that the owner is still there")
+			"a release needs no proof that the owner still exists")
 	})
 }
 
-// A Pod with a deletion timestamp will be gone soon: adopting it would help nobody.
+// A Pod with a deletion timestamp won't exist much longer, so adopting it would be
+// useless.
+//
+// Function: claimObject
 func TestAnOrphanThatIsEndingIsNotAdopted(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -209,12 +217,14 @@ func TestAnOrphanThatIsEndingIsNotAdopted(t *testing.T) {
 		orphan, mine = c.live(orphan), c.live(mine)
 		names, err := c.claim(orphan, mine)
 		require.NoError(w, err)
-		require.Equal(w, []string{"b"}, names, "ours is ours until it is gone")
+		require.Equal(w, []string{"b"}, names, "it's ours until it no longer exists")
 		c.unchanged(orphan, "it is being deleted")
 	})
 }
 
-// An owner with a deletion timestamp still has what it has, and writes nothing.
+// An owner with a deletion timestamp keeps its Pods, but writes nothing.
+//
+// Function: claimObject
 func TestAnOwnerThatIsBeingDeletedKeepsWhatItHasAndChangesNothing(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -229,9 +239,11 @@ func TestAnOwnerThatIsBeingDeletedKeepsWhatItHasAndChangesNothing(t *testing.T) 
 	})
 }
 
-// The Pod has changed since it was read, but not its owners: a patch without a resourceVersion
-// is no conflict.
-func TestAPodThatAnotherClientHasChangedIsAdoptedAllTheSame(t *testing.T) {
+// The Pod has changed since it was read, but not its owners: a patch without a
+// resourceVersion isn't a conflict.
+//
+// Function: patchOwner
+func TestAPodThatAnotherClientHasChangedIsStillAdopted(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
 		orphan := c.pod("a")
@@ -243,9 +255,9 @@ func TestAPodThatAnotherClientHasChangedIsAdoptedAllTheSame(t *testing.T) {
 	})
 }
 
-// The cache shows Pods that are deleted by now, and two of them have a successor of the same
-// name: the patch must be for the Pod with this UID.
-func TestPodsThatAreGoneOrReplacedAreNoErrorAndNotOurs(t *testing.T) {
+// The cache shows Pods that have been deleted by now, and two of them have a successor
+// with the same name: the patch must be for the Pod with this UID.
+func TestDeletedAndReplacedPodsAreNotOursButNotAnError(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
 		gone := []*corev1.Pod{
@@ -265,6 +277,8 @@ func TestPodsThatAreGoneOrReplacedAreNoErrorAndNotOurs(t *testing.T) {
 }
 
 // The cache shows an orphan that has a controller by now. The API server refuses a second one.
+//
+// Function: adopt
 func TestAnOrphanThatAnotherControllerAdoptsFirstIsNotOurs(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
@@ -279,8 +293,11 @@ func TestAnOrphanThatAnotherControllerAdoptsFirstIsNotOurs(t *testing.T) {
 	})
 }
 
-// A patch that is refused for any other reason is an error, but the other Pods are tried, too.
-func TestARefusedPatchIsAnErrorAndDoesNotKeepFromTheRest(t *testing.T) {
+// A patch that is refused for any other reason is an error, but the other Pods still get
+// theirs.
+//
+// Function: Claim
+func TestARefusedPatchIsAnErrorButDoesNotStopTheRest(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()
 		for _, name := range []string{"a", "b"} {
@@ -305,7 +322,7 @@ func TestARefusedPatchIsAnErrorAndDoesNotKeepFromTheRest(t *testing.T) {
 
 // The cache shows the owner as it was an hour ago. If it adopted Pods now, the garbage
 // collector would delete them.
-func TestAnOwnerThatTheCacheShowsAlthoughItIsGoneAdoptsNothing(t *testing.T) {
+func TestAnOwnerThatTheCacheShowsAlthoughItWasDeletedAdoptsNothing(t *testing.T) {
 	for name, happens := range inorder.Map(map[string]func(c *claiming){
 		"deleted": func(c *claiming) { c.deleteOwner() },
 		"being deleted": func(c *claiming) {
@@ -331,7 +348,7 @@ func TestAnOwnerThatTheCacheShowsAlthoughItIsGoneAdoptsNothing(t *testing.T) {
 				mine, orphan := c.pod("mine", c.us()), c.pod("orphan")
 				another := c.pod("another")
 				names, err := c.claim(orphan, mine, another)
-				require.Error(w, err, "without it, the caller would create a Pod in place of the orphan")
+				require.Error(w, err, "without the error, the caller would create a Pod in place of the orphan")
 				require.Equal(w, []string{"mine"}, names)
 				c.unchanged(orphan, "the owner is gone: only the API server knows")
 				c.unchanged(another, "the owner is gone: only the API server knows")
@@ -341,6 +358,8 @@ func TestAnOwnerThatTheCacheShowsAlthoughItIsGoneAdoptsNothing(t *testing.T) {
 }
 
 // One answer from the API server is enough for all orphans of a call.
+//
+// Function: Claim
 func TestTheOwnerIsReadOnceForAHundredOrphans(t *testing.T) {
 	inMemory(t, func(w *world) {
 		c := w.claiming()

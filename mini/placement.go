@@ -13,9 +13,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// hostTolerations are what each Pod of a DaemonSet tolerates: it is a part of its node,
-// and may be what repairs it. Nobody evicts it from a node that is not ready, and a node
-// that is short of something or cordoned gets one all the same.
+// hostTolerations are what each Pod of a DaemonSet tolerates, because it's part of its
+// node and may be what repairs it. It isn't evicted from a node that's not ready, and a
+// node gets one even if it's cordoned or short of a resource.
 var hostTolerations = []corev1.Toleration{
 	tolerate(corev1.TaintNodeNotReady, corev1.TaintEffectNoExecute),
 	tolerate(corev1.TaintNodeUnreachable, corev1.TaintEffectNoExecute),
@@ -31,11 +31,12 @@ func tolerate(key string, effect corev1.TaintEffect) corev1.Toleration {
 	}
 }
 
-// daemonTolerations are those of the template, and those of the host without an end: a
-// toleration of the template that differs in nothing but its seconds would end it.
+// daemonTolerations are those of the template and those of the host. The host's have no
+// time limit. So it drops a toleration of the template that differs only in its seconds,
+// because it would set one.
 func daemonTolerations(spec *corev1.PodSpec) []corev1.Toleration {
 	host := slices.Clone(hostTolerations)
-	if spec.HostNetwork { // it may be what brings the node its network
+	if spec.HostNetwork { // it may be what gives the node its network
 		host = append(host, tolerate(
 			corev1.TaintNodeNetworkUnavailable, corev1.TaintEffectNoSchedule))
 	}
@@ -48,8 +49,8 @@ func daemonTolerations(spec *corev1.PodSpec) []corev1.Toleration {
 	return append(own, host...)
 }
 
-// nodeShouldRun returns whether the node should get a Pod, and whether one that is there
-// may stay: most taints keep Pods away, and NoExecute also takes those that run.
+// nodeShouldRun returns whether the node should get a Pod, and whether one that it has
+// may stay. NoSchedule only keeps new Pods away; NoExecute also ends those that run.
 func nodeShouldRun(
 	ds *appsv1.DaemonSet, node *corev1.Node,
 ) (shouldRun, shouldContinueRunning bool) {
@@ -92,7 +93,7 @@ func matchesNode(spec *corev1.PodSpec, node *corev1.Node) bool {
 					return false
 				}
 			}
-			for _, r := range term.MatchFields { // the API server allows the name only
+			for _, r := range term.MatchFields { // the API server only allows the name
 				in := slices.Contains(r.Values, node.Name)
 				if in != (r.Operator == corev1.NodeSelectorOpIn) {
 					return false
@@ -123,16 +124,16 @@ func matchesLabels(r corev1.NodeSelectorRequirement, set labels.Set) bool {
 	return err == nil && requirement.Matches(set)
 }
 
-// placementChanged is true if the change of a node may concern where Pods have to be. A
-// node reports its condition every few minutes, and that does not.
+// placementChanged is true if a change of a node may affect where Pods should run. A
+// node's report of its condition, every few minutes, doesn't.
 func placementChanged(change Change) bool {
 	return LabelsChanged(change) || !equality.Semantic.DeepEqual(
 		change.Old.(*corev1.Node).Spec.Taints, change.New.(*corev1.Node).Spec.Taints)
 }
 
-// daemonPod returns a new Pod for the node. The affinity leaves the scheduler one node to
-// choose. It binds the Pod, and not we: only the scheduler counts what a node has left,
-// and makes room for a Pod that is more important than others.
+// daemonPod returns a new Pod for the node. Its affinity leaves the scheduler only one
+// node to choose. We don't bind the Pod ourselves, because only the scheduler knows what
+// a node has left, and only the scheduler makes room for a Pod with a higher priority.
 func daemonPod(ds *appsv1.DaemonSet, hash, node string) *corev1.Pod {
 	pod := podOf(ds, "DaemonSet", &ds.Spec.Template)
 	pod.GenerateName = ds.Name + "-"
@@ -140,7 +141,7 @@ func daemonPod(ds *appsv1.DaemonSet, hash, node string) *corev1.Pod {
 	pod.Spec.Tolerations = daemonTolerations(&pod.Spec)
 	affinity := ptr.Deref(pod.Spec.Affinity, corev1.Affinity{})
 	nodes := ptr.Deref(affinity.NodeAffinity, corev1.NodeAffinity{})
-	// The node matches the terms of the template: these may go.
+	// The node has already matched the template's terms, so this replaces them.
 	nodes.RequiredDuringSchedulingIgnoredDuringExecution = &corev1.NodeSelector{
 		NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 			MatchFields: []corev1.NodeSelectorRequirement{{
@@ -154,7 +155,7 @@ func daemonPod(ds *appsv1.DaemonSet, hash, node string) *corev1.Pod {
 	return pod
 }
 
-// targetNode returns the node that the Pod is on, or is made for; "" if it is for none.
+// targetNode returns the node that the Pod is on or is made for, or "" if it's for none.
 func targetNode(pod *corev1.Pod) string {
 	required := requiredAffinity(&pod.Spec)
 	if pod.Spec.NodeName != "" || required == nil {

@@ -10,15 +10,15 @@ import (
 // Queue holds requests until a worker takes them.
 //
 // Guarantees: a request is in the queue at most once, and only one worker has it at a
-// time. If it is added while a worker has it, it goes back into the queue when that
-// worker is done, so no change is lost. Requests come out in the order they went in.
+// time. If you add it while a worker has it, it goes back into the queue when that worker
+// is done, so no change is lost. Requests come out in the order they went in.
 type Queue struct {
 	Name  string
 	Trace *trace.Recorder // nil records nothing
 
 	mu         sync.Mutex // guards all below
 	changed    *sync.Cond
-	waiting    []Request             // in order; all are dirty, none is processing
+	waiting    []Request             // in order; all dirty, none processing
 	dirty      map[Request]time.Time // the requests that need work, and since when
 	processing map[Request]bool      // the requests that workers have
 	shutDown   bool
@@ -33,8 +33,8 @@ func NewQueue(name string) *Queue {
 	return q
 }
 
-// Add puts a request into the queue, unless it is there already. After ShutDown, Add
-// does nothing.
+// Add puts a request into the queue unless it's there already. After ShutDown, Add does
+// nothing.
 func (q *Queue) Add(req Request) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -55,8 +55,9 @@ func (q *Queue) Add(req Request) {
 	q.changed.Signal()
 }
 
-// Get blocks until there is a request to work on. The worker must call Done when it has
-// finished. After ShutDown, Get hands out the rest of the queue; then shutdown is true.
+// Get blocks until there's a request to work on. The worker must call Done when it has
+// finished. After ShutDown, Get still hands out the rest of the queue; after that,
+// shutdown is true.
 func (q *Queue) Get() (req Request, shutdown bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -68,19 +69,19 @@ func (q *Queue) Get() (req Request, shutdown bool) {
 	}
 	req, q.waiting = q.waiting[0], q.waiting[1:]
 	q.record(trace.Dequeue, req, 0, time.Since(q.dirty[req]))
-	delete(q.dirty, req) // now, not in Done: a change during the work needs more work
+	delete(q.dirty, req) // now, not in Done: a change during the work means more work
 	q.processing[req] = true
 	return req, false
 }
 
-// Done says that the worker has finished with the request. If the request was added in
-// the meantime, it goes back into the queue. Done of a request that no worker has does
+// Done says that the worker has finished with the request. If it was added in the
+// meantime, it goes back into the queue. For a request that no worker has, Done does
 // nothing.
 func (q *Queue) Done(req Request) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.processing[req] {
-		return // it may be in the queue, and must not get there twice
+		return // it may be waiting, and must not wait twice
 	}
 	delete(q.processing, req)
 	q.record(trace.Done, req, 0, 0)
@@ -90,7 +91,7 @@ func (q *Queue) Done(req Request) {
 	q.changed.Broadcast() // wakes a worker in Get, or all in ShutDownWithDrain
 }
 
-// Len returns the length of the queue. Requests that workers have are not in it.
+// Len returns how many requests wait. It doesn't count those that workers have.
 func (q *Queue) Len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -98,7 +99,7 @@ func (q *Queue) Len() int {
 }
 
 // ShutDown makes Add do nothing from now on. Workers get the rest of the queue, and then
-// the end.
+// Get tells them that it's the end.
 func (q *Queue) ShutDown() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -107,7 +108,7 @@ func (q *Queue) ShutDown() {
 }
 
 // ShutDownWithDrain does what ShutDown does, and then blocks until workers have finished
-// with all requests, including those that Done puts back into the queue.
+// all requests, including those that Done puts back into the queue.
 func (q *Queue) ShutDownWithDrain() {
 	q.ShutDown()
 	q.mu.Lock()

@@ -93,6 +93,7 @@ func TestARequestThatIsAddedTwiceIsHandedOutOnce(t *testing.T) {
 	})
 }
 
+// Function: Queue.Done
 func TestARequestThatIsDoneCanBeAddedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mini.NewQueue("test")
@@ -122,6 +123,7 @@ func TestAnAddDuringTheWorkIsNotLostAndNotHandedOutBeforeDone(t *testing.T) {
 	})
 }
 
+// Function: Queue.Done
 func TestDoneOfARequestThatNoWorkerHasDoesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mini.NewQueue("test")
@@ -149,7 +151,7 @@ func TestGetBlocksUntilARequestIsAdded(t *testing.T) {
 		go worker()
 		go worker()
 		synctest.Wait()
-		require.Empty(t, got, "Get returned, and there was nothing in the queue")
+		require.Empty(t, got, "Get returned, but there was nothing in the queue")
 		q.Add(request("a"))
 		synctest.Wait()
 		require.Len(t, got, 1, "one request is for one worker")
@@ -161,6 +163,33 @@ func TestGetBlocksUntilARequestIsAdded(t *testing.T) {
 		q.Done(request("a"))
 		synctest.Wait()
 		require.Len(t, got, 1, "Done put a request into the queue, and woke no worker")
+	})
+}
+
+// A woken worker may find that there's nothing left: another one was faster, or it was
+// Done that woke it. A false end would cost you a worker for good.
+//
+// Function: Queue.Get
+func TestAWorkerThatIsWokenForNothingGoesOnWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewQueue("test")
+		q.Add(request("a"))
+		require.Equal(t, "a", take(t, q))
+		ended := make(chan bool, 1)
+		go func() {
+			_, shutdown := q.Get()
+			ended <- shutdown
+		}()
+		synctest.Wait()
+		q.Done(request("a"))
+		synctest.Wait()
+		select {
+		case <-ended:
+			t.Fatal("Get came back without a request, though nobody called ShutDown: Done wakes everybody who waits, so Get looks again")
+		default:
+		}
+		q.ShutDown()
+		require.True(t, <-ended)
 	})
 }
 
@@ -182,6 +211,7 @@ func TestAfterShutDownWorkersGetTheRestAndThenTheEnd(t *testing.T) {
 	})
 }
 
+// Function: Queue.Done
 func TestARequestAddedDuringTheWorkSurvivesShutDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mini.NewQueue("test")
@@ -196,6 +226,7 @@ func TestARequestAddedDuringTheWorkSurvivesShutDown(t *testing.T) {
 	})
 }
 
+// Function: Queue.ShutDown
 func TestShutDownWakesAllWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mini.NewQueue("test")
@@ -220,6 +251,7 @@ func TestShutDownWakesAllWorkers(t *testing.T) {
 	})
 }
 
+// Function: Queue.ShutDownWithDrain
 func TestShutDownWithDrainWaitsUntilAllWorkIsDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mini.NewQueue("test")
@@ -260,6 +292,8 @@ func TestShutDownWithDrainWaitsUntilAllWorkIsDone(t *testing.T) {
 }
 
 // A manager and a signal handler may both wait for the end of the work.
+//
+// Function: Queue.ShutDownWithDrain
 func TestEachCallerOfShutDownWithDrainWaitsForTheLastWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mini.NewQueue("test")
@@ -285,6 +319,7 @@ func TestEachCallerOfShutDownWithDrainWaitsForTheLastWorker(t *testing.T) {
 	})
 }
 
+// Function: Queue.ShutDownWithDrain
 func TestShutDownWithDrainOfAnEmptyQueueReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mini.NewQueue("test")
@@ -397,7 +432,29 @@ func TestManyWorkersNeverShareARequestAndLoseNone(t *testing.T) {
 	adding.Wait()
 	q.ShutDownWithDrain()
 	work.Wait()
-	require.Equal(t, version, seen, "a worker has not seen the last change of each object")
+	require.Equal(t, version, seen, "a worker hasn't seen the last change of each object")
+}
+
+// If two adds wake only one worker, the other one sleeps while a request waits.
+//
+// Function: Queue.Add
+func TestEachAddWakesAWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for range 50 {
+			q := mini.NewQueue("test")
+			var workers sync.WaitGroup
+			for range 10 {
+				workers.Go(func() { q.Get() })
+			}
+			synctest.Wait()
+			for i := range 10 {
+				q.Add(request(fmt.Sprint(i)))
+			}
+			synctest.Wait()
+			require.Zero(t, q.Len(), "a worker sleeps, though a request waits")
+			workers.Wait()
+		}
+	})
 }
 
 func TestTheFlightRecorderShowsTheQueue(t *testing.T) {

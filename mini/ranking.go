@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// GetPodsToDelete returns the diff Pods that a user would miss least. It sorts pods.
+// GetPodsToDelete returns the diff Pods that a user would miss least. It reorders pods.
 func GetPodsToDelete(pods []*corev1.Pod, diff int, now time.Time) []*corev1.Pod {
 	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
 		byRank := slices.Compare(deletionRank(a, now), deletionRank(b, now))
@@ -19,8 +19,8 @@ func GetPodsToDelete(pods []*corev1.Pod, diff int, now time.Time) []*corev1.Pod 
 	return pods[:diff]
 }
 
-// deletionRank says how much a user would miss the Pod. The first number that differs
-// between two Pods decides: the Pod with the smaller one goes.
+// deletionRank says how much a user would miss the Pod. Between two Pods, the first
+// number that differs decides: the Pod with the smaller one is deleted.
 func deletionRank(pod *corev1.Pod, now time.Time) []int {
 	var assigned, ready, readyFor, restarts int
 	if pod.Spec.NodeName != "" {
@@ -41,11 +41,11 @@ func deletionRank(pod *corev1.Pod, now time.Time) []int {
 	}
 }
 
-// podPhases are in the order in which Pods go.
+// podPhases are in the order in which Pods are deleted.
 var podPhases = []corev1.PodPhase{corev1.PodPending, corev1.PodUnknown, corev1.PodRunning}
 
-// logarithm makes times of about the same length equal. If the youngest Pod always went
-// first, each scaling down would empty the node that was added last.
+// logarithm makes times of about the same length equal. If the youngest Pod always had to
+// go, each scale-down would empty the node that was added last.
 func logarithm(d time.Duration) int { return bits.Len64(uint64(max(d, 0))) }
 
 // podReady returns whether the Pod is ready, and since when.
@@ -58,8 +58,9 @@ func podReady(pod *corev1.Pod) (since time.Time, ready bool) {
 	return time.Time{}, false
 }
 
-// isPodTerminal: its containers have ended and will not be started again, as after an
-// eviction. The Pod stays for the user to look at, and another one takes its place.
+// isPodTerminal returns true if the Pod's containers have ended and won't start again,
+// for example after an eviction. The Pod stays for the user to look at, and another one
+// takes its place.
 func isPodTerminal(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 }

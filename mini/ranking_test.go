@@ -125,7 +125,7 @@ func (p goesFirst) run(t *testing.T) {
 }
 
 // Whatever the ranking is, the number must be right.
-func TestAsManyPodsGoAsWereAskedFor(t *testing.T) {
+func TestTheRightNumberOfPodsIsDeleted(t *testing.T) {
 	var pods []*corev1.Pod
 	for i := range 5 {
 		pods = append(pods, ranked(strconv.Itoa(i)))
@@ -135,8 +135,8 @@ func TestAsManyPodsGoAsWereAskedFor(t *testing.T) {
 	}
 }
 
-// A user does not notice if a Pod goes that answers no requests.
-func TestAPodThatDoesNotServeGoesFirst(t *testing.T) {
+// A user doesn't notice if a Pod is deleted that doesn't answer requests.
+func TestAPodThatDoesNotServeIsDeletedFirst(t *testing.T) {
 	for _, pair := range []goesFirst{
 		{"it has no node yet", looks{onNode("")}, looks{}},
 		{"it has not been started", looks{inPhase(corev1.PodPending)}, looks{}},

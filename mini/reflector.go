@@ -16,14 +16,14 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// ListerWatcher is where a Reflector gets objects from, for example a ListWatch. List and
-// a watch must end when their ctx does.
+// ListerWatcher is where a Reflector gets its objects, for example a ListWatch. Both List
+// and the watch must end when their ctx does.
 type ListerWatcher interface {
 	List(ctx context.Context) (items []Object, version string, err error)
 	Watch(ctx context.Context, version string) (watch.Interface, error)
 }
 
-// Sink is what a Reflector keeps up to date. The Reflector makes one call at a time.
+// Sink is what a Reflector keeps up to date. It gets one call at a time.
 type Sink interface {
 	// Replace gets all objects that exist, and the version of the list.
 	Replace(items []Object, version string)
@@ -33,9 +33,9 @@ type Sink interface {
 	Delete(obj Object)
 }
 
-// Backoff says how long to pause after failures: Base after the first, and twice as long
-// after each further one, up to Max. A random part of the pause, up to Jitter times as
-// long, is added to it, so that clients which failed together do not retry together.
+// Backoff says how long to pause after failures: Base after the first, twice as long
+// after each further one, but never longer than Max. On top comes a random extra of up to
+// Jitter times the pause, so that clients that failed together don't retry together.
 type Backoff struct {
 	Base, Max time.Duration
 	Jitter    float64
@@ -51,12 +51,12 @@ func (b Backoff) After(failures int) time.Duration {
 }
 
 // Reflector makes a Sink reflect what the API server has. It lists once and watches from
-// there. When a watch ends, it watches again from the version that it has reached. It
-// lists again if the API server has forgotten that version, if what comes after it can't
-// be read, or if nothing came for minutes, not even a bookmark.
+// there. When a watch ends, the next one starts from the version that it reached. The
+// Reflector lists again if the API server no longer knows that version, if what comes
+// after it can't be read, or if the watch got nothing for minutes, not even a bookmark.
 //
-// Caveats: while an object exists that its Go type can't hold, every list fails, and the
-// sink keeps what it has. The log says so once for a row of failures, and the flight
+// Caveats: as long as there's an object that its Go type can't hold, every list fails and
+// the sink keeps what it has. The log mentions a row of failures once; the flight
 // recorder has each of them.
 type Reflector struct {
 	Source  ListerWatcher
@@ -67,22 +67,22 @@ type Reflector struct {
 
 var (
 	errNoVersion  = errors.New("the list has no version to watch from")
-	errShortWatch = errors.New("the watch ended at once, without news")
+	errShortWatch = errors.New("the watch ended at once, without an event")
 	errUnreadable = errors.New("no watch from this version works")
 	errSilent     = errors.New("the watch was silent for minutes, without a bookmark")
 )
 
-// Run lists and watches until ctx ends, and then returns nil. Nothing else ends it: after
-// a failure it pauses, and tries again.
+// Run lists and watches until ctx ends, and then returns nil. Failures don't end it: it
+// pauses and tries again.
 func (r *Reflector) Run(ctx context.Context) error {
 	backoff := cmp.Or(r.Backoff, Backoff{800 * time.Millisecond, 30 * time.Second, 1})
-	version := "" // the sink knows everything up to here; "" asks for a list
+	version := "" // the sink knows everything up to here; "" means list
 	failures := 0 // in a row
 	for ctx.Err() == nil {
 		var err error
 		if version == "" {
-			// Only a watch ends a row of failures: otherwise a list that succeeds and a
-			// watch that fails would take turns without a pause.
+			// Only a watch ends a row of failures. Otherwise a list that succeeds and a
+			// watch that fails could take turns without a pause.
 			version, err = r.list(ctx)
 		} else {
 			from := version
@@ -102,7 +102,7 @@ func (r *Reflector) Run(ctx context.Context) error {
 			version = ""
 		}
 		failures++
-		// Ten take minutes: that's no restart of an API server any more.
+		// Ten failures take minutes, longer than an API server takes to restart.
 		if failures == 10 || failures == 1 && errors.Is(err, errUnreadable) {
 			name, _ := r.Source.(fmt.Stringer) // a ListWatch has one
 			slog.Warn("the reflector tries again", "source", name, "err", err)
@@ -126,8 +126,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// list fills the sink, and returns the version to watch from. If the list fails, the sink
-// keeps the old objects, which are better than none.
+// list fills the sink and returns the version to watch from. If the list fails, the sink
+// keeps the old objects, because old ones are better than none.
 func (r *Reflector) list(ctx context.Context) (version string, err error) {
 	items, version, err := r.Source.List(ctx)
 	if err != nil {
@@ -140,14 +140,15 @@ func (r *Reflector) list(ctx context.Context) (version string, err error) {
 	return version, nil
 }
 
-// watch passes changes to the sink until the watch ends, and returns the version that it
-// has reached, even with an error. The error is errUnreadable if a watch from there would
-// fail whenever it's tried: the server calls it a bad request, or what it sends next is
-// an ERROR or an object that doesn't decode. It's errSilent if the API server, restored
-// from a backup, may be waiting for its history to get there, which may take days.
+// watch passes changes to the sink until the watch ends. It returns the version that it
+// reached, even along with an error. The error is errUnreadable if every watch from there
+// would fail: the server calls it a bad request, or the next thing it sends is an ERROR
+// or an object that doesn't decode. It's errSilent if the API server may have been
+// restored from a backup: then its history may need days to catch up with our version.
 func (r *Reflector) watch(ctx context.Context, from string) (version string, err error) {
 	began, heard := time.Now(), false
-	// The server should have ended the watch by then. A proxy may be silent forever.
+	// The server should have ended the watch by then, but a proxy may stay silent
+	// forever.
 	ctx, cancel := context.WithTimeout(ctx, maxWatch+30*time.Second)
 	defer cancel()
 	w, err := r.Source.Watch(ctx, from)
@@ -187,8 +188,8 @@ func (r *Reflector) watch(ctx context.Context, from string) (version string, err
 	return version, err
 }
 
-// maxSilence is for how long a watch may get nothing. The API server sends a bookmark
-// about every minute.
+// maxSilence is how long a watch may get nothing. The API server sends a bookmark about
+// once a minute.
 const maxSilence = 2 * time.Minute
 
 func (r *Reflector) record(e trace.Event) {
@@ -197,5 +198,5 @@ func (r *Reflector) record(e trace.Event) {
 }
 
 // kindName returns the name of the object's Go type, which is its kind. The object itself
-// does not say: the decoder leaves kind and apiVersion of a typed object empty.
+// doesn't know: the decoder leaves kind and apiVersion of a typed object empty.
 func kindName(obj Object) string { return reflect.TypeOf(obj).Elem().Name() }

@@ -189,7 +189,7 @@ func playScript(t *testing.T, source *script, howLong time.Duration) *sink {
 		ctx, cancel := context.WithTimeout(t.Context(), howLong)
 		defer cancel()
 		err := (&mini.Reflector{Source: source, Sink: s, Backoff: exactBackoff}).Run(ctx)
-		require.NoError(t, err, "a stop is no failure")
+		require.NoError(t, err, "a stop isn't a failure")
 		require.Error(t, ctx.Err(), "nothing but the context ends a reflector")
 	})
 	return s
@@ -198,7 +198,9 @@ func playScript(t *testing.T, source *script, howLong time.Duration) *sink {
 // exactBackoff is a Backoff without chance.
 var exactBackoff = mini.Backoff{Base: time.Second, Max: 30 * time.Second}
 
-// A client that asks without a pause keeps a server that is in trouble from getting up.
+// Clients that retry without a pause keep a struggling server down.
+//
+// Function: Backoff.After
 func TestABackoffDoublesUpToItsMaximum(t *testing.T) {
 	var got []time.Duration
 	for failures := 1; failures <= 7; failures++ {
@@ -209,7 +211,9 @@ func TestABackoffDoublesUpToItsMaximum(t *testing.T) {
 	require.Equal(t, time.Minute, mini.Backoff{Base: time.Hour, Max: time.Minute}.After(1))
 }
 
-// Without chance, all clients come back at one moment.
+// Without randomness, all clients come back at the same moment.
+//
+// Function: Backoff.After
 func TestTheJitterOfABackoffOnlyAdds(t *testing.T) {
 	b := mini.Backoff{Base: time.Second, Max: time.Minute, Jitter: 0.5}
 	lowest, highest := time.Hour, time.Duration(0)
@@ -250,7 +254,7 @@ func TestAWatchThatEndsIsResumedWithoutAList(t *testing.T) {
 		for i, name := range []string{"a", "b", "c"} {
 			w.createMap(name, "1")
 			require.Equal(w, []string{"update " + name + "=1"}, s.took())
-			time.Sleep(2 * time.Minute) // the watch ends
+			time.Sleep(90 * time.Second) // the watch ends, and the next one not before the next round
 			lists, watches := w.requests()
 			require.Equal(w, 1, lists, "a list of a large cluster is expensive")
 			require.Equal(w, min(i+2, 3), watches)
@@ -259,25 +263,10 @@ func TestAWatchThatEndsIsResumedWithoutAList(t *testing.T) {
 	})
 }
 
-// A proxy may live, and pass on nothing: no event, and no end. Or the server was restored from a backup, and waits for
-// days until its history gets to the version that the watch is from. The watch ends by the reflector's own clock.
-func TestAWatchThatGetsNothingForMinutesIsFollowedByAList(t *testing.T) {
-	var asked []string
-	s := playScript(t, &script{
-		list: func(int) ([]mini.Object, string, error) { return nil, "1", nil },
-		watch: func(call int, version string) (watch.Interface, error) {
-			asked = append(asked, version)
-			if call != 2 {
-				return watch.NewFake(), nil
-			}
-			return streamOf(watch.Event{Type: watch.Added, Object: mapAt(2, "a", "2")}), nil
-		},
-	}, 11*time.Minute)
-	require.Equal(t, []string{"replace []", "replace []", "update a=2"}, s.calls)
-	require.Equal(t, []string{"1", "1", "2"}, asked)
-}
-
-// A list of a large cluster is expensive, and a quiet kind gets nothing but bookmarks. They may say what we know.
+// A list of a large cluster is expensive, and a quiet kind gets nothing but bookmarks.
+// These may tell us what we already know.
+//
+// Function: Reflector.watch
 func TestAQuietWatchIsResumedWithoutAList(t *testing.T) {
 	for _, lives := range []time.Duration{90 * time.Second, 9 * time.Minute} {
 		s := playScript(t, &script{
@@ -297,6 +286,8 @@ func TestAQuietWatchIsResumedWithoutAList(t *testing.T) {
 }
 
 // After 410 Gone no watch from that version ever works again.
+//
+// Function: Reflector.Run
 func TestAForgottenVersionMakesTheReflectorListAgain(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.createMap("a", "1")
@@ -319,6 +310,7 @@ func TestAForgottenVersionMakesTheReflectorListAgain(t *testing.T) {
 	})
 }
 
+// Function: Reflector.Run
 func TestAVersionThatExpiresWithinTheStreamMakesItListAgain(t *testing.T) {
 	s := playScript(t, &script{
 		list: func(call int) ([]mini.Object, string, error) {
@@ -335,7 +327,8 @@ func TestAVersionThatExpiresWithinTheStreamMakesItListAgain(t *testing.T) {
 	require.Equal(t, []string{"replace [a=1]", "replace [a=2]"}, s.calls)
 }
 
-func TestABookmarkMovesTheVersionAndIsNoObject(t *testing.T) {
+// Function: Reflector.watch
+func TestABookmarkMovesTheVersionButIsNotAnObject(t *testing.T) {
 	var versions []string
 	s := playScript(t, &script{watch: func(call int, version string) (watch.Interface, error) {
 		versions = append(versions, version)
@@ -349,6 +342,8 @@ func TestABookmarkMovesTheVersionAndIsNoObject(t *testing.T) {
 }
 
 // A change that is sent twice, or not at all, makes a controller act on a wrong history.
+//
+// Function: Reflector.watch
 func TestAWatchThatBreaksResumesAfterTheLastEventThatCame(t *testing.T) {
 	var versions []string
 	source := &script{watch: func(call int, version string) (watch.Interface, error) {
@@ -367,6 +362,7 @@ func TestAWatchThatBreaksResumesAfterTheLastEventThatCame(t *testing.T) {
 		"a watch that breaks with an error is a failure")
 }
 
+// Function: Reflector.list
 func TestTheSinkKeepsItsObjectsWhileTheServerIsAway(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.createMap("a", "1")
@@ -381,6 +377,7 @@ func TestTheSinkKeepsItsObjectsWhileTheServerIsAway(t *testing.T) {
 	})
 }
 
+// Function: Reflector.Run
 func TestAListThatFailsIsRepeatedAfterLongerAndLongerPauses(t *testing.T) {
 	source := &script{list: func(call int) ([]mini.Object, string, error) {
 		if call <= 3 {
@@ -391,20 +388,22 @@ func TestAListThatFailsIsRepeatedAfterLongerAndLongerPauses(t *testing.T) {
 	playScript(t, source, 10*time.Minute)
 	require.Equal(t, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second},
 		pauses(source.lists))
-	require.Len(t, source.starts, 1, "the watch starts when a list has come through")
+	require.Len(t, source.starts, 1, "the watch starts once a list has succeeded")
 }
 
+// Function: Reflector.Run
 func TestAWatchThatIsRefusedIsRepeatedAfterLongerAndLongerPauses(t *testing.T) {
 	source := &script{watch: func(int, string) (watch.Interface, error) {
 		return nil, errors.New("not now")
 	}}
 	playScript(t, source, 3*time.Minute)
-	require.Len(t, source.lists, 1, "a list does not help")
+	require.Len(t, source.lists, 1, "a list wouldn't help")
 	require.Equal(t, []time.Duration{1, 2, 4, 8, 16, 30, 30, 30, 30},
 		inSeconds(pauses(source.starts)))
 }
 
-func TestAWatchThatEndsAtOnceAgainAndAgainIsNoHotLoop(t *testing.T) {
+// Function: Reflector.watch
+func TestAWatchThatAlwaysEndsAtOnceIsNotAHotLoop(t *testing.T) {
 	source := &script{watch: func(int, string) (watch.Interface, error) {
 		return streamOf(), nil
 	}}
@@ -413,7 +412,8 @@ func TestAWatchThatEndsAtOnceAgainAndAgainIsNoHotLoop(t *testing.T) {
 	require.Less(t, len(source.starts), 20, "watches a minute")
 }
 
-func TestAVersionThatExpiresAgainAndAgainIsNoHotLoop(t *testing.T) {
+// Function: Reflector.Run
+func TestAVersionThatAlwaysExpiresIsNotAHotLoop(t *testing.T) {
 	source := &script{watch: func(int, string) (watch.Interface, error) {
 		return streamOf(watch.Event{Type: watch.Error, Object: fakeapi.Expired()}), nil
 	}}
@@ -423,12 +423,14 @@ func TestAVersionThatExpiresAgainAndAgainIsNoHotLoop(t *testing.T) {
 		"lists a minute: a list that succeeds must not end the row of failures")
 }
 
-func TestAListWithoutAVersionIsNoHotLoop(t *testing.T) {
+// Function: Reflector.list
+func TestAListWithoutAVersionIsNotAHotLoop(t *testing.T) {
 	source := &script{list: func(int) ([]mini.Object, string, error) { return nil, "", nil }}
 	playScript(t, source, time.Minute)
 	require.Less(t, len(source.lists), 20, "lists a minute")
 }
 
+// Function: Reflector.Run
 func TestProgressEndsARowOfFailures(t *testing.T) {
 	const failing, normal, broken, quiet = "failing", "normal", "broken", "quiet"
 	turns := []string{
@@ -456,6 +458,7 @@ func TestProgressEndsARowOfFailures(t *testing.T) {
 		inSeconds(pauses(source.starts)), "the pauses of: %v", turns)
 }
 
+// Function: Reflector.Run
 func TestTheUsualBackoffIsThatOfClientGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &script{list: func(int) ([]mini.Object, string, error) {
@@ -472,11 +475,13 @@ func TestTheUsualBackoffIsThatOfClientGo(t *testing.T) {
 		}
 		require.Equal(t, 30*time.Second, least)
 		all := pauses(source.lists)
-		require.NotEqual(t, all[len(all)-2], all[len(all)-1], "there is chance in it")
+		require.NotEqual(t, all[len(all)-2], all[len(all)-1], "some of it is random")
 	})
 }
 
-// A program that waits for the end of a pause does not end when it is told to.
+// A program that waits for the end of a pause doesn't stop when you tell it to.
+//
+// Function: Reflector.Run
 func TestAStopIsObeyedAtOnce(t *testing.T) {
 	for what, source := range inorder.Map(map[string]fakeapi.Fault{
 		"in a list":          {Match: listsOfMaps, Hang: true},
@@ -493,9 +498,9 @@ func TestAStopIsObeyedAtOnce(t *testing.T) {
 				began, failures := time.Now(), w.failures()
 				w.end()
 				require.Zero(w, time.Since(began))
-				require.Equal(w, failures, w.failures(), "a stop is no failure")
+				require.Equal(w, failures, w.failures(), "a stop isn't a failure")
 				lists, watches := w.requests()
-				require.LessOrEqual(w, lists+watches, 6, "and it asks for nothing any more")
+				require.LessOrEqual(w, lists+watches, 6, "and it sends no more requests")
 			})
 		})
 	}
@@ -519,18 +524,103 @@ type stopCounter struct {
 
 func (s stopCounter) Stop() { s.count.Add(1) }
 
+// Function: Reflector.watch
 func TestAWatchIsStoppedWhenTheReflectorIsDoneWithIt(t *testing.T) {
 	var count atomic.Int32
 	playScript(t, &script{watch: func(call int, _ string) (watch.Interface, error) {
 		if call > 1 {
-			require.Positive(t, count.Load(), "or the connection of the first one stays open")
+			require.EqualValues(t, 2, count.Load(), "or the connection of the first one stays open")
 			return watch.NewFake(), nil
 		}
 		w := watch.NewFakeWithChanSize(1, false) // its channel stays open
 		w.Error(fakeapi.InternalError())
 		return stopCounter{Interface: w, count: &count}, nil
 	}}, time.Minute)
-	require.Positive(t, count.Load())
+	require.EqualValues(t, 2, count.Load(), "the script stops it once, when its context ends")
+}
+
+// From a version that the server can't watch, or can't send the next event of, every watch fails in the
+// same way. A reflector that resumes forever shows the state of that day to every controller.
+func TestAVersionFromWhichNoWatchWorksMakesItListAgain(t *testing.T) {
+	undecodable := &metav1.Status{Status: metav1.StatusFailure, Code: 500, Message: "unable to decode an event"}
+	for what, refuse := range inorder.Map(map[string]func() (watch.Interface, error){
+		"an event that doesn't decode": func() (watch.Interface, error) {
+			return streamOf(watch.Event{Type: watch.Error, Object: undecodable}), nil
+		},
+		"an ERROR with code 500": func() (watch.Interface, error) {
+			return streamOf(watch.Event{Type: watch.Error, Object: fakeapi.InternalError()}), nil
+		},
+		"an event without metadata": func() (watch.Interface, error) {
+			return streamOf(watch.Event{Type: watch.Added, Object: &metav1.Status{}}), nil
+		},
+		"a bad request": func() (watch.Interface, error) {
+			return nil, fmt.Errorf("watching: %w", apierrors.NewBadRequest("the version isn't a number"))
+		},
+	}) {
+		t.Run(what, func(t *testing.T) {
+			s := playScript(t, &script{
+				list: func(call int) ([]mini.Object, string, error) {
+					return []mini.Object{mapAt(call, "a", fmt.Sprint(call))}, fmt.Sprint(call), nil
+				},
+				watch: func(_ int, version string) (watch.Interface, error) {
+					if version == "1" {
+						return refuse()
+					}
+					return watch.NewFake(), nil
+				},
+			}, 5*time.Second)
+			require.Equal(t, []string{"replace [a=1]", "replace [a=2]"}, s.calls)
+		})
+	}
+}
+
+// Each client would send a full list to a server that has just come back.
+func TestAServerThatIsAwayCostsNoList(t *testing.T) {
+	for what, fault := range inorder.Map(map[string]fakeapi.Fault{
+		"no connection":       {Refuse: true},
+		"unavailable":         {Status: fakeapi.Unavailable()},
+		"too many requests":   {Status: fakeapi.TooManyRequests(1)},
+		"an internal error":   {Status: fakeapi.InternalError()},
+		"no right to do this": {Status: fakeapi.Forbidden()},
+	}) {
+		t.Run(what, func(t *testing.T) {
+			inMemory(t, func(w *world) {
+				w.Server.Inject(fakeapi.Fault{Match: watchesOfMaps, Times: 1, CutAfter: time.Minute})
+				s := w.reflect()
+				s.took()
+				fault.Match = watchesOfMaps
+				remove := w.Server.Inject(fault)
+				time.Sleep(10 * time.Minute)
+				w.createMap("a", "1")
+				remove()
+				time.Sleep(2 * time.Minute)
+				require.Equal(w, []string{"update a=1"}, s.took())
+				lists, _ := w.requests()
+				require.Equal(w, 1, lists)
+			})
+		})
+	}
+}
+
+// A proxy may be alive but pass nothing on: no event, and no end. Or the server was
+// restored from a backup, and waits for days until its history gets to the version that
+// the watch is from. The watch ends by the reflector's own clock.
+//
+// Function: Reflector.watch
+func TestAWatchThatGetsNothingForMinutesIsFollowedByAList(t *testing.T) {
+	var asked []string
+	s := playScript(t, &script{
+		list: func(int) ([]mini.Object, string, error) { return nil, "1", nil },
+		watch: func(call int, version string) (watch.Interface, error) {
+			asked = append(asked, version)
+			if call != 2 {
+				return watch.NewFake(), nil
+			}
+			return streamOf(watch.Event{Type: watch.Added, Object: mapAt(2, "a", "2")}), nil
+		},
+	}, 11*time.Minute)
+	require.Equal(t, []string{"replace []", "replace []", "update a=2"}, s.calls)
+	require.Equal(t, []string{"1", "1", "2"}, asked)
 }
 
 func TestTheFlightRecorderShowsTheReflector(t *testing.T) {
@@ -579,71 +669,9 @@ func TestTheFlightRecorderShowsTheReflector(t *testing.T) {
 	})
 }
 
-// From a version that the server can't watch, or can't send the next event of, every watch fails in the
-// same way. A reflector that resumes forever shows the state of that day to every controller.
-func TestAVersionFromWhichNoWatchWorksMakesItListAgain(t *testing.T) {
-	undecodable := &metav1.Status{Status: metav1.StatusFailure, Code: 500, Message: "unable to decode an event"}
-	for what, refuse := range inorder.Map(map[string]func() (watch.Interface, error){
-		"an event that doesn't decode": func() (watch.Interface, error) {
-			return streamOf(watch.Event{Type: watch.Error, Object: undecodable}), nil
-		},
-		"an ERROR with code 500": func() (watch.Interface, error) {
-			return streamOf(watch.Event{Type: watch.Error, Object: fakeapi.InternalError()}), nil
-		},
-		"an event without metadata": func() (watch.Interface, error) {
-			return streamOf(watch.Event{Type: watch.Added, Object: &metav1.Status{}}), nil
-		},
-		"a bad request": func() (watch.Interface, error) {
-			return nil, fmt.Errorf("watching: %w", apierrors.NewBadRequest("the version is no number"))
-		},
-	}) {
-		t.Run(what, func(t *testing.T) {
-			s := playScript(t, &script{
-				list: func(call int) ([]mini.Object, string, error) {
-					return []mini.Object{mapAt(call, "a", fmt.Sprint(call))}, fmt.Sprint(call), nil
-				},
-				watch: func(_ int, version string) (watch.Interface, error) {
-					if version == "1" {
-						return refuse()
-					}
-					return watch.NewFake(), nil
-				},
-			}, 5*time.Second)
-			require.Equal(t, []string{"replace [a=1]", "replace [a=2]"}, s.calls)
-		})
-	}
-}
-
-// Each client would send a full list to a server that has just come back.
-func TestAServerThatIsAwayCostsNoList(t *testing.T) {
-	for what, fault := range inorder.Map(map[string]fakeapi.Fault{
-		"no connection":       {Refuse: true},
-		"unavailable":         {Status: fakeapi.Unavailable()},
-		"too many requests":   {Status: fakeapi.TooManyRequests(1)},
-		"an internal error":   {Status: fakeapi.InternalError()},
-		"no right to do this": {Status: fakeapi.Forbidden()},
-	}) {
-		t.Run(what, func(t *testing.T) {
-			inMemory(t, func(w *world) {
-				w.Server.Inject(fakeapi.Fault{Match: watchesOfMaps, Times: 1, CutAfter: time.Minute})
-				s := w.reflect()
-				s.took()
-				fault.Match = watchesOfMaps
-				remove := w.Server.Inject(fault)
-				time.Sleep(10 * time.Minute)
-				w.createMap("a", "1")
-				remove()
-				time.Sleep(2 * time.Minute)
-				require.Equal(w, []string{"update a=1"}, s.took())
-				lists, _ := w.requests()
-				require.Equal(w, 1, lists)
-			})
-		})
-	}
-}
-
-// A custom resource without a schema takes a text where the Go type has a number. While it's there, no
-// list works, and nothing is reported as deleted. When it has been mended, the store is right at once.
+// A custom resource without a schema takes a text where the Go type has a number. While
+// it's there, no list works, and nothing is reported as deleted. When it has been
+// corrected, the store is right at once.
 func TestOneObjectThatDoesNotDecodeDoesNotMakeItsKindDeaf(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.createMap("good", "1")

@@ -20,22 +20,22 @@ import (
 
 // ReplicaSets is the ReplicaSet controller.
 //
-// Guarantees: once the API server has confirmed a Pod, the controller never creates it
-// again because its cache is late. The cached client waits until the cache shows what was
-// confirmed, so there are no expectations: the original counts, in memory, the Pods that
-// it has yet to see. A new process has nothing to wait for: its first list shows what the
-// old one has created.
+// Guarantees: once the API server has confirmed a Pod, the controller never creates it a
+// second time because its cache is late. The cached client waits until the cache shows
+// what was confirmed, so this controller doesn't need expectations: the original counts
+// the Pods that it has yet to see, in memory. A new process has nothing to wait for,
+// because its first list shows what the old one has created.
 //
-// Caveats: if the answer to a creation is lost, the client doesn't know that there is a
+// Caveats: if the answer to a creation is lost, the client doesn't know that there's a
 // Pod to wait for, and the next try may create another one. That's one too many, until
 // the cache shows both and a reconcile deletes one. The same happens if a process ends
-// just after it has sent a creation, and the API server carries it out after the first
-// list of the new process. A lease gives it time.
+// just after sending a creation, and the API server carries it out after the new
+// process's first list. That's rare, because the new process first waits for the lease.
 type ReplicaSets struct {
 	Client *CachedClient
 
-	// Burst is how many Pods one reconcile creates or deletes at most; 0 is 500. A huge
-	// ReplicaSet must not keep a worker from all others.
+	// Burst is how many Pods one reconcile creates or deletes at most; 0 means 500. A
+	// huge ReplicaSet mustn't keep a worker from all others.
 	Burst int
 }
 
@@ -52,7 +52,7 @@ func NewReplicaSetController(m *Manager) (*Controller, error) {
 	return c, m.err
 }
 
-// enqueueAdopters asks for the owners that may adopt the object, if it is an orphan.
+// enqueueAdopters enqueues the owners that may adopt the object, if it's an orphan.
 func enqueueAdopters(
 	owners *SharedInformer, selectorOf func(Object) *metav1.LabelSelector,
 ) EventHandler {
@@ -71,7 +71,7 @@ func enqueueAdopters(
 	})
 }
 
-// Reconcile brings one ReplicaSet closer to the number of Pods that it asks for.
+// Reconcile brings one ReplicaSet closer to the number of Pods that it wants.
 func (r *ReplicaSets) Reconcile(ctx context.Context, req Request) (Result, error) {
 	rs, err := Get[*appsv1.ReplicaSet](ctx, r.Client, req)
 	if err != nil {
@@ -86,7 +86,7 @@ func (r *ReplicaSets) Reconcile(ctx context.Context, req Request) (Result, error
 		failure = r.manageReplicas(ctx, rs, active)
 	}
 	status, next := calculateStatus(rs, active, terminating, failure, time.Now())
-	if !equality.Semantic.DeepEqual(rs.Status, status) { // each write calls us again
+	if !equality.Semantic.DeepEqual(rs.Status, status) { // a write calls us again
 		rs.Status = status
 		err := r.Client.UpdateStatus(ctx, rs)
 		failure = errors.Join(failure, IgnoreNotFound(err)) // deleted a moment ago
@@ -102,7 +102,7 @@ func (r *ReplicaSets) claimPods(
 	if err != nil {
 		return nil, 0, TerminalError(fmt.Errorf("the selector of %s: %w", KeyOf(rs), err))
 	}
-	// All Pods of the namespace: Claim also needs those that do not belong to the
+	// All Pods of the namespace: Claim also needs those that don't belong to the
 	// ReplicaSet yet, and those that no longer match.
 	pods, err := List[*corev1.Pod](ctx, r.Client, Selection{Namespace: rs.Namespace})
 	if err != nil {
@@ -118,7 +118,7 @@ func (r *ReplicaSets) claimPods(
 	return active, all - len(active), nil
 }
 
-// manageReplicas creates what is missing, or deletes what is too many.
+// manageReplicas creates the missing Pods, or deletes the surplus.
 func (r *ReplicaSets) manageReplicas(
 	ctx context.Context, rs *appsv1.ReplicaSet, active []*corev1.Pod,
 ) error {
@@ -133,14 +133,15 @@ func (r *ReplicaSets) manageReplicas(
 	return inParallel(len(doomed), func(i int) error {
 		err := r.Client.Delete(ctx, doomed[i], metav1.DeleteOptions{})
 		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-			return nil // gone, or another Pod has its name: another process was faster
+			return nil // deleted before; a conflict: another Pod has its name
 		}
 		return err
 	})
 }
 
 // slowStartBatch calls fn with 0 to count-1, in batches that double: 1, 2, 4 and so on. A
-// batch with a failure is the last one: a quota that refuses one Pod refuses 500.
+// batch with a failure is the last one, because a quota that refuses one Pod would refuse
+// 500.
 func slowStartBatch(count int, fn func(i int) error) error {
 	for begun, batch := 0, 1; begun < count; begun, batch = begun+batch, batch*2 {
 		batch = min(batch, count-begun)
@@ -152,9 +153,10 @@ func slowStartBatch(count int, fn func(i int) error) error {
 	return nil
 }
 
-// inParallel calls fn with 0 to n-1, and returns one of the errors: they are alike.
+// inParallel calls fn with 0 to n-1 at the same time. It returns only one of the errors,
+// because they're usually alike.
 func inParallel(n int, fn func(i int) error) error {
-	errs := make([]error, n) // each call has a place of its own, so no lock is needed
+	errs := make([]error, n) // each call has its own place, so they need no lock
 	var calls sync.WaitGroup
 	for i := range n {
 		calls.Go(func() { errs[i] = fn(i) })
@@ -163,8 +165,8 @@ func inParallel(n int, fn func(i int) error) error {
 	return cmp.Or(errs...)
 }
 
-// calculateStatus returns the status, and after which time a Pod becomes available
-// although nothing changes that a watch could show: 0 is never.
+// calculateStatus returns the status, and the time until the next Pod becomes available,
+// because no watch reports that. It's 0 if no Pod is about to.
 func calculateStatus(
 	rs *appsv1.ReplicaSet, active []*corev1.Pod, terminating int, failure error,
 	now time.Time,
@@ -195,7 +197,7 @@ func calculateStatus(
 }
 
 // replicaFailure returns the only condition that a ReplicaSet has, or none without a
-// failure. The first failure stays: the next one may use other words, and is no news.
+// failure. The first failure stays: the next one may have other words, but it isn't news.
 func replicaFailure(
 	rs *appsv1.ReplicaSet, active int, failure error, now time.Time,
 ) []appsv1.ReplicaSetCondition {

@@ -73,12 +73,12 @@ func (w *world) ready(pod *corev1.Pod) *corev1.Pod {
 }
 
 // Level 1: count, create and delete.
-func TestLevel1EveryReplicaSetGetsThePodsThatItAsksFor(t *testing.T) {
+func TestLevel1EveryReplicaSetGetsThePodsThatItWants(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.createReplicaSet(replicaSet("before", 2))
 		w.runReplicaSets()
 		w.createReplicaSet(replicaSet("web", 5))
-		require.Len(w, names(w.pods()), 7, "two for before, which was there before the controller, and five for web")
+		require.Len(w, names(w.pods()), 7, "two for before, which existed before the controller, and five for web")
 		for _, pod := range w.pods() {
 			require.NotNil(w, metav1.GetControllerOf(pod), "the garbage collector has to know whose Pod %s is", pod.Name)
 		}
@@ -90,7 +90,9 @@ func TestLevel1EveryReplicaSetGetsThePodsThatItAsksFor(t *testing.T) {
 	})
 }
 
-// Level 1: a ReplicaSet that is gone or ending gets no Pods.
+// Level 1: a ReplicaSet that was deleted, or is being deleted, gets no Pods.
+//
+// Function: ReplicaSets.Reconcile
 func TestLevel1AReplicaSetThatIsBeingDeletedIsLeftToTheGarbageCollector(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runReplicaSets()
@@ -103,10 +105,10 @@ func TestLevel1AReplicaSetThatIsBeingDeletedIsLeftToTheGarbageCollector(t *testi
 		w.deletePod(w.pods()[0])
 		require.Len(w, names(w.pods()), 2, "the garbage collector deletes Pods: new ones would never end")
 		w.scale("web", 1)
-		require.Len(w, names(w.pods()), 2, "which Pods go is the garbage collector's business now")
+		require.Len(w, names(w.pods()), 2, "deleting Pods is the garbage collector's job now")
 		w.changeReplicaSet("web", func(rs *appsv1.ReplicaSet) { rs.Finalizers = nil })
 		_, err = w.reconciler().Reconcile(w.ctx, keyOfWeb)
-		require.NoError(w, err, "a ReplicaSet that is gone is the normal end, not a failure")
+		require.NoError(w, err, "a deleted ReplicaSet is the normal end, not a failure")
 	})
 }
 
@@ -125,8 +127,10 @@ func TestLevel1PodsAreDeletedInParallelAndTheLeastUsefulFirst(t *testing.T) {
 	})
 }
 
-// Level 1: a Pod that is gone was to go.
-func TestLevel1APodThatAnotherProcessDeletesAtTheSameTimeIsNoFailure(t *testing.T) {
+// Level 1: if another process has deleted the Pod, that's what we wanted.
+//
+// Function: ReplicaSets.manageReplicas
+func TestLevel1APodThatAnotherProcessDeletesAtTheSameTimeIsNotAFailure(t *testing.T) {
 	inMemory(t, func(w *world) {
 		sets := w.reconciler()
 		w.createReplicaSet(replicaSet("web", 3))
@@ -145,14 +149,14 @@ func TestLevel1APodThatAnotherProcessDeletesAtTheSameTimeIsNoFailure(t *testing.
 		w.deletePod(pods[0])
 		w.deletePod(pods[1])
 		w.orphan(replicaSet("other", 0), pods[1].Name)
-		require.NoError(w, <-result, "a Pod that is gone is what we wanted")
+		require.NoError(w, <-result, "a deleted Pod is what we wanted")
 		require.Empty(w, w.replicaSet("web").Status.Conditions)
-		require.Equal(w, []string{pods[1].Name}, names(w.pods()), "another Pod has the name, and is not ours to delete")
+		require.Equal(w, []string{pods[1].Name}, names(w.pods()), "another Pod has the name now, and isn't ours to delete")
 	})
 }
 
-// Level 2: a stale cache makes eleven Pods of ten, or nine.
-func TestLevel2TenPodsAreTenAlthoughTheWatchIsSlow(t *testing.T) {
+// Level 2: a stale cache turns ten Pods into eleven, or nine.
+func TestLevel2TenPodsStayTenAlthoughTheWatchIsSlow(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.slowWatch("pods", time.Second)
 		w.runReplicaSets()
@@ -179,7 +183,7 @@ func TestLevel2TenPodsAreTenAlthoughTheWatchIsSlow(t *testing.T) {
 	})
 }
 
-// Level 2: a new process has no memory, and needs none.
+// Level 2: a new process has no memory, and doesn't need any.
 func TestLevel2AProcessThatIsKilledInTheMiddleIsFollowedByOneThatCreatesTheRest(t *testing.T) {
 	for _, killedAfter := range []time.Duration{50, 350} {
 		inMemory(t, func(w *world) {
@@ -194,12 +198,14 @@ func TestLevel2AProcessThatIsKilledInTheMiddleIsFollowedByOneThatCreatesTheRest(
 			w.runReplicaSets()
 			time.Sleep(time.Minute)
 			require.Len(w, names(w.pods()), 20)
-			require.Zero(w, w.requestsTo("delete", "pods"), "there was a Pod too many")
+			require.Zero(w, w.requestsTo("delete", "pods"), "there was one Pod too many")
 		})
 	}
 }
 
 // Level 3: a quota that refuses one Pod refuses 500.
+//
+// Function: slowStartBatch
 func TestLevel3FiveHundredRefusedPodsAreOneRequest(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.Server.Inject(fakeapi.Fault{Match: toPods("create"), Status: fakeapi.Forbidden()})
@@ -213,6 +219,8 @@ func TestLevel3FiveHundredRefusedPodsAreOneRequest(t *testing.T) {
 }
 
 // Level 3: batches of 1, 2, 4 and so on, each in parallel.
+//
+// Function: slowStartBatch
 func TestLevel3CreationsDoubleAndEndWithTheBatchThatFails(t *testing.T) {
 	inMemory(t, func(w *world) {
 		sets := w.reconciler()
@@ -236,6 +244,8 @@ func TestLevel3CreationsDoubleAndEndWithTheBatchThatFails(t *testing.T) {
 }
 
 // Level 3: one huge ReplicaSet must not keep a worker from all others.
+//
+// Function: ReplicaSets.manageReplicas
 func TestLevel3OneReconcileCreatesAndDeletesNoMoreThanTheBurst(t *testing.T) {
 	inMemory(t, func(w *world) {
 		sets := w.reconciler()
@@ -252,6 +262,8 @@ func TestLevel3OneReconcileCreatesAndDeletesNoMoreThanTheBurst(t *testing.T) {
 }
 
 // Level 3: 500 is the original's number.
+//
+// Function: ReplicaSets.manageReplicas
 func TestLevel3TheBurstIsFiveHundred(t *testing.T) {
 	inMemory(t, func(w *world) {
 		rs := w.createReplicaSet(replicaSet("web", 0))
@@ -270,6 +282,8 @@ func TestLevel3TheBurstIsFiveHundred(t *testing.T) {
 }
 
 // Level 4: orphans that the selector matches count, and another controller's Pods do not.
+//
+// Function: ReplicaSets.claimPods
 func TestLevel4OrphansThatMatchAreAdoptedAndStrangersAreNot(t *testing.T) {
 	inMemory(t, func(w *world) {
 		rs := replicaSet("web", 3)
@@ -292,7 +306,7 @@ func TestLevel4OrphansThatMatchAreAdoptedAndStrangersAreNot(t *testing.T) {
 }
 
 // Level 4: an orphan names no owner, so it wakes each ReplicaSet that may adopt it.
-func TestLevel4AnOrphanThatComesLaterIsAdoptedAndOneTooManyGoes(t *testing.T) {
+func TestLevel4AnOrphanThatComesLaterIsAdoptedAndTheSurplusPodIsDeleted(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runReplicaSets()
 		rs := w.createReplicaSet(replicaSet("web", 2))
@@ -309,7 +323,7 @@ func TestLevel4AnOrphanThatComesLaterIsAdoptedAndOneTooManyGoes(t *testing.T) {
 		w.orphan(far, "far")
 		require.Len(w, names(w.pods()), 4, "a Pod without labels concerns no ReplicaSet")
 		w.changePod(late, func(pod *corev1.Pod) { pod.Labels = rs.Spec.Template.Labels })
-		require.Equal(w, names(old), names(w.pods()), "the ReplicaSet got a third Pod, and the least useful one goes")
+		require.Equal(w, names(old), names(w.pods()), "the ReplicaSet got a third Pod, and deletes the least useful one")
 		others := func() int {
 			return len(slices.DeleteFunc(w.Cluster.Trace.Events(), func(e trace.Event) bool {
 				return e.Kind != trace.ReconcileEnd || e.Name != "other"
@@ -344,7 +358,9 @@ func TestLevel4APodThatHasAnOwnerWakesNoOther(t *testing.T) {
 	})
 }
 
-// Level 4: a label takes a Pod out, and keeps it.
+// Level 4: by changing a label, a user takes a Pod out and keeps it.
+//
+// Function: ReplicaSets.claimPods
 func TestLevel4APodThatLosesItsLabelIsReleasedAndReplaced(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runReplicaSets()
@@ -375,7 +391,9 @@ func TestLevel4AFailedAdoptionCreatesNoPodInItsPlace(t *testing.T) {
 }
 
 // Level 4: only Pods that run, or are going to, count.
-func TestLevel4PodsThatAreGoneEndingOrFinishedAreReplaced(t *testing.T) {
+//
+// Function: ReplicaSets.claimPods
+func TestLevel4DeletedEndingAndFinishedPodsAreReplaced(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runReplicaSets()
 		w.createReplicaSet(replicaSet("web", 4))
@@ -390,11 +408,13 @@ func TestLevel4PodsThatAreGoneEndingOrFinishedAreReplaced(t *testing.T) {
 		}
 		w.scale("web", 0)
 		require.Equal(w, []string{pods[2].Name, pods[3].Name}, names(w.pods()),
-			"finished Pods neither count nor have to go")
+			"finished Pods don't count, and aren't deleted")
 	})
 }
 
-// Level 4: to try an invalid selector again does not make it valid.
+// Level 4: retrying doesn't make an invalid selector valid.
+//
+// Function: ReplicaSets.claimPods
 func TestLevel4AnInvalidSelectorIsAFailureThatNoRetryCures(t *testing.T) {
 	inMemory(t, func(w *world) {
 		broken := replicaSet("broken", 3)
@@ -408,13 +428,13 @@ func TestLevel4AnInvalidSelectorIsAFailureThatNoRetryCures(t *testing.T) {
 		tries := slices.DeleteFunc(w.Cluster.Trace.Events(), func(e trace.Event) bool {
 			return e.Kind != trace.ReconcileEnd || e.Name != "broken"
 		})
-		require.Len(w, tries, 1, "TerminalError says that a retry does not help")
+		require.Len(w, tries, 1, "TerminalError says that a retry won't help")
 		_, err = w.reconciler().Reconcile(w.ctx, mini.KeyOf(broken))
 		require.Error(w, err)
 	})
 }
 
-// Level 4: not to know the Pods is not to have none.
+// Level 4: not knowing the Pods isn't the same as having none.
 func TestLevel4WithoutReadingPodsOrReplicaSetsThereIsAnErrorAndNoPod(t *testing.T) {
 	for _, resource := range []string{"replicasets", "pods"} {
 		inMemory(t, func(w *world) {
@@ -423,7 +443,7 @@ func TestLevel4WithoutReadingPodsOrReplicaSetsThereIsAnErrorAndNoPod(t *testing.
 			impatient, cancel := context.WithTimeout(w.ctx, time.Second)
 			defer cancel()
 			_, err := w.reconciler().Reconcile(impatient, keyOfWeb)
-			require.Error(w, err, "it has read no %s", resource)
+			require.Error(w, err, "it couldn't read the %s", resource)
 			require.Zero(w, w.requestsTo("create", "pods"))
 		})
 	}
@@ -436,11 +456,13 @@ func TestLevel4WithoutReadingPodsOrReplicaSetsThereIsAnErrorAndNoPod(t *testing.
 		impatient, cancel := context.WithTimeout(w.ctx, time.Second)
 		defer cancel()
 		_, err := w.reconciler().Reconcile(impatient, keyOfWeb)
-		require.Error(w, err, "it has read no pods: there may be some that have to go")
+		require.Error(w, err, "it couldn't read the Pods, and there may be some to delete")
 	})
 }
 
 // The status: what kubectl get shows.
+//
+// Function: calculateStatus
 func TestTheStatusSaysHowManyPodsThereAre(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runReplicaSets()
@@ -471,18 +493,20 @@ func TestTheStatusSaysHowManyPodsThereAre(t *testing.T) {
 		require.NoError(w, err)
 		synctest.Wait() // the cache shows that it is being deleted
 		w.deletePod(pods[0])
-		require.EqualValues(w, 4, w.replicaSet("web").Status.Replicas, "while it is being deleted, too")
+		require.EqualValues(w, 4, w.replicaSet("web").Status.Replicas, "even while it's being deleted")
 	})
 }
 
-// The status: each write is an event, and asks for the next reconcile.
+// The status: each write is an event, and brings the next reconcile.
+//
+// Function: ReplicaSets.Reconcile
 func TestTheStatusIsWrittenOnlyIfItDiffersAndAgainIfTheWriteFails(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runReplicaSets()
 		writes := fakeapi.Match{Verb: "update", Resource: "replicasets", Subresource: "status"}
 		w.Server.Inject(fakeapi.Fault{Match: writes, Times: 3, Status: fakeapi.Conflict()})
 		w.createReplicaSet(replicaSet("web", 2))
-		require.Len(w, names(w.pods()), 2, "Pods are created all the same")
+		require.Len(w, names(w.pods()), 2, "Pods are still created")
 		time.Sleep(time.Minute)
 		require.EqualValues(w, 2, w.replicaSet("web").Status.Replicas)
 		w.Server.ForgetRequests()
@@ -493,7 +517,7 @@ func TestTheStatusIsWrittenOnlyIfItDiffersAndAgainIfTheWriteFails(t *testing.T) 
 	})
 }
 
-// The status: it is the only place that says why there are no Pods.
+// The status: it's the only place that says why there are no Pods.
 func TestTheStatusShowsAFailureUntilItIsOver(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runReplicaSets()
@@ -508,7 +532,7 @@ func TestTheStatusShowsAFailureUntilItIsOver(t *testing.T) {
 		require.WithinDuration(w, time.Now(), conditions[0].LastTransitionTime.Time, 2*time.Second)
 		version := w.replicaSet("web").ResourceVersion
 		time.Sleep(10 * time.Second)
-		require.Equal(w, version, w.replicaSet("web").ResourceVersion, "the same failure again is no news")
+		require.Equal(w, version, w.replicaSet("web").ResourceVersion, "the same failure again isn't news")
 		lift()
 		time.Sleep(time.Hour)
 		require.Len(w, names(w.pods()), 3)
@@ -516,14 +540,15 @@ func TestTheStatusShowsAFailureUntilItIsOver(t *testing.T) {
 		w.Server.Inject(fakeapi.Fault{Match: toPods("delete"), Times: 1, Status: fakeapi.Forbidden()})
 		w.Server.Inject(fakeapi.Fault{Match: toPods("delete"), Skip: 3, Delay: time.Hour})
 		w.scale("web", 0)
-		require.Len(w, names(w.pods()), 1, "the other two need not wait for it")
+		require.Len(w, names(w.pods()), 1, "the other two don't have to wait for it")
 		require.Equal(w, "FailedDelete", w.replicaSet("web").Status.Conditions[0].Reason)
 		time.Sleep(2 * time.Hour)
 		require.Empty(w, names(w.pods()))
 	})
 }
 
-// The status: no watch shows that a Pod becomes available, so Reconcile asks for a time.
+// The status: no watch shows that a Pod becomes available, so Reconcile has to say when
+// to come back.
 func TestTheStatusIsUpdatedWhenAPodHasBeenReadyForLongEnough(t *testing.T) {
 	inMemory(t, func(w *world) {
 		sets := w.reconciler()
@@ -555,7 +580,9 @@ func TestTheStatusIsUpdatedWhenAPodHasBeenReadyForLongEnough(t *testing.T) {
 var notFound = fakeapi.NotFound()
 
 // A user deletes the ReplicaSet while it is being reconciled: the log would show an error for each.
-func TestAReplicaSetThatIsGoneBeforeItsStatusIsWrittenIsNoFailure(t *testing.T) {
+//
+// Function: ReplicaSets.Reconcile
+func TestAReplicaSetThatIsDeletedBeforeItsStatusIsWrittenIsNotAFailure(t *testing.T) {
 	inMemory(t, func(w *world) {
 		sets := w.reconciler()
 		w.createReplicaSet(replicaSet("web", 2))
@@ -582,7 +609,8 @@ func (w *world) withKinds(kinds ...runtime.Object) *mini.Manager {
 	return mini.NewManager(cluster)
 }
 
-// Without one of its watches, the controller would miss what it has to do, and no error said so.
+// Without one of its watches, the controller would miss what it has to do, and no error
+// would say so.
 func TestTheReplicaSetControllerNeedsBothKinds(t *testing.T) {
 	inMemory(t, func(w *world) {
 		rs, pod := &appsv1.ReplicaSet{}, &corev1.Pod{}
@@ -621,6 +649,6 @@ func TestLevel2APodWhoseAnswerWasLostIsOneTooManyForAMoment(t *testing.T) {
 		time.Sleep(500 * time.Millisecond)
 		require.Len(w, names(w.pods()), 4, "the caveat of ReplicaSets says so")
 		time.Sleep(time.Minute)
-		require.Len(w, names(w.pods()), 3, "a Pod too many stays for good")
+		require.Len(w, names(w.pods()), 3, "one Pod too many stays forever")
 	})
 }

@@ -15,16 +15,16 @@ import (
 )
 
 // history is the ControllerRevisions of a DaemonSet or a StatefulSet: the templates that
-// its Pods have had. A Deployment keeps its old templates in ReplicaSets; these two own
-// their Pods themselves. kubectl rollout history and undo read the revisions.
+// its Pods have had. A Deployment keeps its old templates in ReplicaSets, but these two
+// own their Pods themselves. kubectl rollout history and undo read the revisions.
 type history struct {
-	update     *appsv1.ControllerRevision   // has the template that the owner has now
-	duplicates []*appsv1.ControllerRevision // have it, too
+	update     *appsv1.ControllerRevision   // has the owner's current template
+	duplicates []*appsv1.ControllerRevision // also have it
 	old        []*appsv1.ControllerRevision // all others, oldest first
 }
 
 // syncHistory claims the revisions of owner, and creates the one for its template if
-// there is none. It counts the names that were taken in collisions.
+// there's none. Each name that turns out to be taken adds one to collisions.
 func syncHistory(
 	ctx context.Context, c *CachedClient, owner Object, selector *metav1.LabelSelector,
 	template *corev1.PodTemplateSpec, collisions *int32,
@@ -57,9 +57,10 @@ func syncHistory(
 	return h, err
 }
 
-// findRevision takes the newest revision that has the template for the update: a user may
-// have returned to it. It compares the templates themselves. Another version of a
-// controller may write the same template with other bytes, and must not restart all Pods.
+// findRevision sorts the owner's revisions. The newest one with the template is the
+// update; others have it too if a user has returned to it. It compares the templates
+// themselves, because another version of a controller may write the same template in
+// other bytes, and that mustn't restart all Pods.
 func findRevision(
 	mine []*appsv1.ControllerRevision, template *corev1.PodTemplateSpec,
 ) (h history) {
@@ -81,9 +82,9 @@ func findRevision(
 	return h
 }
 
-// dedup gives the Pods of duplicates the label of the revision that counts, and deletes
-// the duplicates: a second revision is no reason to restart a Pod. label returns what
-// podRevision is for the Pods of a revision.
+// dedup relabels the Pods of duplicates with the revision that counts, and deletes the
+// duplicates, because a second revision is no reason to restart a Pod. label returns what
+// podRevision returns for the Pods of a revision.
 func (h *history) dedup(
 	ctx context.Context, c *CachedClient, pods []*corev1.Pod,
 	label func(*appsv1.ControllerRevision) string,
@@ -106,13 +107,13 @@ func (h *history) dedup(
 	return nil
 }
 
-// createRevision creates a revision with a name that follows from the template, so that a
-// second try cannot create a second one.
+// createRevision creates a revision whose name follows from the template, so a second try
+// can't create a second one.
 func createRevision(
 	ctx context.Context, c *CachedClient, owner Object, template *corev1.PodTemplateSpec,
 	number int64, collisions *int32,
 ) (*appsv1.ControllerRevision, error) {
-	kind, _ := c.Cluster.KindOf(owner) // the client has read it, so it is known
+	kind, _ := c.Cluster.KindOf(owner) // the client has read it, so it's known
 	for {
 		hash := ComputeHash(template, collisions)
 		rev := &appsv1.ControllerRevision{
@@ -134,7 +135,7 @@ func createRevision(
 		if !apierrors.IsAlreadyExists(err) {
 			return nil, err
 		}
-		// The cache may not show what has the name yet, so ask the API server.
+		// The cache may not have the object with this name yet, so ask the API server.
 		other, err := Get[*appsv1.ControllerRevision](ctx, c.Client, KeyOf(rev))
 		if err != nil {
 			return nil, err
@@ -146,11 +147,11 @@ func createRevision(
 	}
 }
 
-// revisionData is a patch that gives its owner this template back. Its fields are sorted,
-// as those of the original are, which compares bytes.
+// revisionData is a patch that gives the owner this template back. Its fields are sorted
+// like the original's, which compares bytes.
 func revisionData(template *corev1.PodTemplateSpec) runtime.RawExtension {
 	var fields map[string]any
-	data, _ := json.Marshal(template) // none of this can fail: they are API types
+	data, _ := json.Marshal(template) // none of this can fail: these are API types
 	_ = json.Unmarshal(data, &fields)
 	fields["$patch"] = "replace"
 	spec := map[string]any{"template": fields}
@@ -167,26 +168,26 @@ func templateOf(rev *appsv1.ControllerRevision) (*corev1.PodTemplateSpec, error)
 	return &data.Spec.Template, err
 }
 
-// hasTemplate returns true if the revision's Pods are those of the template.
+// hasTemplate returns true if the revision and the template make the same Pods.
 func hasTemplate(rev *appsv1.ControllerRevision, template *corev1.PodTemplateSpec) bool {
 	kept, err := templateOf(rev)
 	return err == nil && EqualIgnoreHash(kept, template)
 }
 
-// hashOf returns the hash of a revision. One without it is from another controller, and
-// its name serves as well.
+// hashOf returns the hash of a revision. If another controller wrote it without one, its
+// name does as well.
 func hashOf(rev *appsv1.ControllerRevision) string {
 	return cmp.Or(rev.Labels[appsv1.ControllerRevisionHashLabelKey], rev.Name)
 }
 
-// podRevision says which template the Pod has: a DaemonSet labels its Pods with the hash
-// of a revision, and a StatefulSet with its name.
+// podRevision says which template the Pod has: a DaemonSet labels its Pods with a
+// revision's hash, and a StatefulSet with its name.
 func podRevision(pod *corev1.Pod) string {
 	return pod.Labels[appsv1.ControllerRevisionHashLabelKey]
 }
 
-// truncateHistory deletes the oldest of these revisions that no Pod has, and keeps as
-// many as the user wants to be able to roll back to.
+// truncateHistory deletes the oldest of the revisions that no Pod has, and keeps the
+// number that the user wants to be able to roll back to.
 func truncateHistory(
 	ctx context.Context, c *CachedClient, old []*appsv1.ControllerRevision,
 	pods []*corev1.Pod, limit *int32,
@@ -210,7 +211,7 @@ func truncateHistory(
 	return nil
 }
 
-// podOf returns a new Pod from the template of owner, without a name.
+// podOf returns a new Pod from the template of owner, still without a name.
 func podOf(owner Object, kind string, template *corev1.PodTemplateSpec) *corev1.Pod {
 	template = template.DeepCopy()
 	ref := metav1.NewControllerRef(owner, appsv1.SchemeGroupVersion.WithKind(kind))
@@ -224,12 +225,12 @@ func podOf(owner Object, kind string, template *corev1.PodTemplateSpec) *corev1.
 	}
 }
 
-// deletePods deletes these Pods, and nothing that has taken their names.
+// deletePods deletes these Pods, but no others that have taken their names.
 func deletePods(ctx context.Context, c *CachedClient, pods []*corev1.Pod) error {
 	return inParallel(len(pods), func(i int) error {
 		err := c.Delete(ctx, pods[i], metav1.DeleteOptions{})
 		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-			return nil // gone: another process was faster
+			return nil // another process was faster
 		}
 		return err
 	})

@@ -11,16 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// What a ReplicaSet remembers of its Deployment at the time when it got its size.
+// What a ReplicaSet remembers of its Deployment from when it got its size.
 const (
 	DesiredReplicasAnnotation = "deployment.kubernetes.io/desired-replicas"
-	MaxReplicasAnnotation     = "deployment.kubernetes.io/max-replicas" // and surge
+	MaxReplicasAnnotation     = "deployment.kubernetes.io/max-replicas" // with the surge
 )
 
-// ResolveFenceposts returns how many Pods there may be beyond the desired ones, and how
-// many of the desired ones may be missing. A surge is rounded up and what may be missing
-// is rounded down: to the careful side. If both are 0, nothing could move, and one Pod
-// may be missing.
+// ResolveFenceposts returns how many Pods there may be beyond the desired number, and how
+// many may be missing from it. Both are rounded to the careful side: the surge up, the
+// missing Pods down. If both are 0, nothing could move, so one Pod may be missing.
 func ResolveFenceposts(
 	maxSurge, maxUnavailable *intstr.IntOrString, desired int32,
 ) (surge, unavailable int32, err error) {
@@ -39,8 +38,8 @@ func ResolveFenceposts(
 	return int32(up), int32(down), nil
 }
 
-// fenceposts are those of a Deployment. Recreate has none: no Pod too many, and none that
-// it would have to keep.
+// fenceposts are those of a Deployment. Recreate has no surge, and no Pod that it would
+// have to keep.
 func fenceposts(d *appsv1.Deployment) (surge, unavailable int32) {
 	rolling := d.Spec.Strategy.RollingUpdate
 	if rolling == nil {
@@ -51,20 +50,20 @@ func fenceposts(d *appsv1.Deployment) (surge, unavailable int32) {
 	return surge, min(unavailable, *d.Spec.Replicas)
 }
 
-// MaxSurge returns how many Pods a Deployment may have beyond the desired ones.
+// MaxSurge returns how many Pods a Deployment may have beyond the desired number.
 func MaxSurge(d *appsv1.Deployment) int32 {
 	surge, _ := fenceposts(d)
 	return surge
 }
 
-// MaxUnavailable returns how many of the desired Pods of a Deployment may be missing.
+// MaxUnavailable returns how many of a Deployment's desired Pods may be missing.
 func MaxUnavailable(d *appsv1.Deployment) int32 {
 	_, unavailable := fenceposts(d)
 	return unavailable
 }
 
-// NewRSNewReplicas returns how many Pods the new ReplicaSet should ask for: as many as
-// there is room for, and not more than are desired. allRSs includes newRS.
+// NewRSNewReplicas returns the size that the new ReplicaSet should have: it grows into
+// the room that's left, but never beyond the desired number. allRSs includes newRS.
 func NewRSNewReplicas(
 	d *appsv1.Deployment, allRSs []*appsv1.ReplicaSet, newRS *appsv1.ReplicaSet,
 ) int32 {
@@ -72,11 +71,11 @@ func NewRSNewReplicas(
 	return min(*newRS.Spec.Replicas+max(room, 0), *d.Spec.Replicas)
 }
 
-// Roll is a Reconciler that rolls Deployments out by their strategy.
+// Roll is a Reconciler that rolls out Deployments with the strategy of each.
 func (c *Deployments) Roll(ctx context.Context, req Request) (Result, error) {
 	r, err := c.getRollout(ctx, req)
 	if r == nil {
-		return Result{}, err // nil if there is nothing to do
+		return Result{}, err // nil if there's nothing to do
 	}
 	return Result{}, c.roll(ctx, r)
 }
@@ -88,8 +87,8 @@ func (c *Deployments) roll(ctx context.Context, r *rollout) error {
 	return c.rolloutRolling(ctx, r)
 }
 
-// rolloutRolling goes one step: as many new Pods and as few old ones as the fenceposts
-// allow now. What changes next is a ReplicaSet's status, and brings the next step.
+// rolloutRolling takes one step: as many new Pods and as few old ones as the fenceposts
+// allow now. Then a ReplicaSet's status changes, and that event brings the next step.
 func (c *Deployments) rolloutRolling(ctx context.Context, r *rollout) error {
 	if err := c.getNewReplicaSet(ctx, r); err != nil {
 		return err
@@ -100,8 +99,8 @@ func (c *Deployments) rolloutRolling(ctx context.Context, r *rollout) error {
 	return c.scaleReplicaSets(ctx, r.d, reconcileOldReplicaSets(r))
 }
 
-// rolloutRecreate creates the new Pods when the last old one has ended: its volumes are
-// free, and no two versions run at one time.
+// rolloutRecreate creates the new Pods when the last old one has ended. By then its
+// volumes are free, and two versions never run at the same time.
 func (c *Deployments) rolloutRecreate(ctx context.Context, r *rollout) error {
 	var down []scaling
 	for _, rs := range r.oldRSs {
@@ -115,7 +114,7 @@ func (c *Deployments) rolloutRecreate(ctx context.Context, r *rollout) error {
 		return err
 	}
 	if running {
-		return nil // the end of the last one is an event
+		return nil // we'll get an event when the last one ends
 	}
 	if err := c.getNewReplicaSet(ctx, r); err != nil {
 		return err
@@ -123,8 +122,8 @@ func (c *Deployments) rolloutRecreate(ctx context.Context, r *rollout) error {
 	return c.scaleReplicaSets(ctx, r.d, []scaling{{r.newRS, *r.d.Spec.Replicas}})
 }
 
-// oldPodsRunning reads the Pods themselves: a ReplicaSet's status does not count those
-// that are being deleted and still run.
+// oldPodsRunning reads the Pods themselves, because a ReplicaSet's status doesn't count
+// Pods that have been deleted but still run.
 func (c *Deployments) oldPodsRunning(ctx context.Context, r *rollout) (bool, error) {
 	for _, rs := range r.oldRSs {
 		pods, err := OwnedBy[*corev1.Pod](ctx, c.Client, rs)
@@ -139,7 +138,7 @@ func (c *Deployments) oldPodsRunning(ctx context.Context, r *rollout) (bool, err
 	return false, nil
 }
 
-// scaling is a decision: this ReplicaSet should ask for so many Pods.
+// scaling is a decision: this ReplicaSet should have this many Pods.
 type scaling struct {
 	rs       *appsv1.ReplicaSet
 	replicas int32
@@ -154,9 +153,9 @@ func reconcileNewReplicaSet(r *rollout) []scaling {
 	return []scaling{{r.newRS, n}}
 }
 
-// settled returns true if no ReplicaSet has more Pods than it asks for. One whose
-// controller has not seen its new size may still be creating Pods for the one before. If
-// another one grew then, there would be more Pods than the surge allows.
+// settled returns true if no ReplicaSet has more Pods than its size. If the controller
+// hasn't seen the new size yet, it may still be creating Pods for the old one. If another
+// ReplicaSet grew at that moment, there would be more Pods than the surge allows.
 func settled(rsList ...*appsv1.ReplicaSet) bool {
 	for _, rs := range rsList {
 		if rs.Status.ObservedGeneration < rs.Generation ||
@@ -167,14 +166,14 @@ func settled(rsList ...*appsv1.ReplicaSet) bool {
 	return true
 }
 
-// reconcileOldReplicaSets takes the old Pods that the Deployment can do without.
+// reconcileOldReplicaSets removes the old Pods that the Deployment can do without.
 func reconcileOldReplicaSets(r *rollout) []scaling {
 	minAvailable := *r.d.Spec.Replicas - MaxUnavailable(r.d)
 	var plan []scaling
 	for _, rs := range r.oldRSs {
 		plan = append(plan, scaling{rs, *rs.Spec.Replicas})
 	}
-	// Pods of the new ReplicaSet that are not available yet can replace no old one.
+	// A new Pod that isn't available yet can't replace an old one.
 	cleanupUnhealthyReplicas(plan,
 		specReplicas(r.oldRSs...)+availableReplicas(r.newRS)-minAvailable)
 	scaleDownOldReplicaSetsForRollingUpdate(plan,
@@ -182,7 +181,7 @@ func reconcileOldReplicaSets(r *rollout) []scaling {
 	return plan
 }
 
-// cleanupUnhealthyReplicas takes the Pods that do not serve, oldest ReplicaSet first. A
+// cleanupUnhealthyReplicas removes Pods that don't serve, oldest ReplicaSet first. A
 // rollout that waited for them to become available might wait forever.
 func cleanupUnhealthyReplicas(plan []scaling, maxCleanup int32) {
 	for i, s := range plan {
@@ -192,8 +191,8 @@ func cleanupUnhealthyReplicas(plan []scaling, maxCleanup int32) {
 	}
 }
 
-// scaleDownOldReplicaSetsForRollingUpdate takes Pods that serve, as long as enough others
-// do.
+// scaleDownOldReplicaSetsForRollingUpdate removes Pods that serve, oldest ReplicaSet
+// first, as long as enough others do.
 func scaleDownOldReplicaSetsForRollingUpdate(plan []scaling, spare int32) {
 	for i, s := range plan {
 		n := max(min(spare, s.replicas), 0)
@@ -202,7 +201,7 @@ func scaleDownOldReplicaSetsForRollingUpdate(plan []scaling, spare int32) {
 	}
 }
 
-// specReplicas returns how many Pods the ReplicaSets ask for.
+// specReplicas returns the sum of the ReplicaSets' sizes.
 func specReplicas(rsList ...*appsv1.ReplicaSet) (sum int32) {
 	for _, rs := range rsList {
 		sum += *rs.Spec.Replicas
@@ -210,7 +209,7 @@ func specReplicas(rsList ...*appsv1.ReplicaSet) (sum int32) {
 	return sum
 }
 
-// availableReplicas returns how many Pods serve for certain. A status may be older than
+// availableReplicas returns how many Pods are sure to serve. A status may be older than
 // the size, and count Pods that have to go.
 func availableReplicas(rsList ...*appsv1.ReplicaSet) (sum int32) {
 	for _, rs := range rsList {
@@ -219,7 +218,7 @@ func availableReplicas(rsList ...*appsv1.ReplicaSet) (sum int32) {
 	return sum
 }
 
-// scaleReplicaSets does what was decided, for ReplicaSets that have another size.
+// scaleReplicaSets carries out the plan. It writes only ReplicaSets whose size changes.
 func (c *Deployments) scaleReplicaSets(
 	ctx context.Context, d *appsv1.Deployment, plan []scaling,
 ) error {
@@ -234,7 +233,7 @@ func (c *Deployments) scaleReplicaSets(
 	return nil
 }
 
-// scaleReplicaSet writes the size, and what the ReplicaSet has to remember.
+// scaleReplicaSet writes the size, and what the ReplicaSet has to remember with it.
 func (c *Deployments) scaleReplicaSet(
 	ctx context.Context, d *appsv1.Deployment, s scaling,
 ) error {

@@ -19,6 +19,7 @@ import (
 
 var roll = controllerOf((*mini.Deployments).Roll)
 
+// Function: ResolveFenceposts
 func TestFencepostsAreRoundedToTheCarefulSide(t *testing.T) {
 	for _, c := range []struct {
 		surge, unavailable string
@@ -61,6 +62,7 @@ func TestNoMoreMayBeMissingThanThereAre(t *testing.T) {
 	require.Zero(t, mini.MaxUnavailable(recreate))
 }
 
+// Function: NewRSNewReplicas
 func TestTheNewReplicaSetGrowsIntoTheRoom(t *testing.T) {
 	for _, c := range []struct {
 		desired     int32
@@ -133,7 +135,7 @@ func TestTheReplicaSetsRememberTheirDeploymentsSize(t *testing.T) {
 		w.change(replicas(5))
 		require.Equal(w, "5", w.sets()["v2"].Annotations[mini.DesiredReplicasAnnotation])
 		require.Equal(w, "4", w.sets()["v1"].Annotations[mini.DesiredReplicasAnnotation],
-			"a ReplicaSet that keeps its size is not written")
+			"a ReplicaSet that keeps its size isn't written")
 	})
 }
 
@@ -149,14 +151,15 @@ func TestABadImageStalls(t *testing.T) {
 
 		w.change(image("v1")) // kubectl rollout undo
 		most, fewest = w.counted(time.Minute)
-		require.Equal(w, map[string]int32{"v1": 10, "bad": 0}, w.sizes(), "the bad Pods are in the way of the good ones")
+		require.Equal(w, map[string]int32{"v1": 10, "bad": 0}, w.sizes(), "the bad Pods block the good ones")
 		require.Equal(w, 8, fewest)
 		require.LessOrEqual(w, most, 13)
 		require.EqualValues(w, 3, mini.Revision(w.sets()["v1"]))
 	})
 }
 
-func TestBadPodsOfAnOldTemplateGoFirst(t *testing.T) {
+// Function: cleanupUnhealthyReplicas
+func TestBadPodsOfAnOldTemplateAreDeletedFirst(t *testing.T) {
 	inRollout(t, roll, func(w *rolloutWorld) {
 		w.create(deployment(10, fenceposts("3", "2")))
 		w.change(image("bad"))
@@ -165,7 +168,7 @@ func TestBadPodsOfAnOldTemplateGoFirst(t *testing.T) {
 		w.change(image("worse-but-also-bad"), image("bad2"))
 		_, fewest := w.counted(time.Minute)
 		require.Equal(w, map[string]int32{"v1": 8, "bad": 0, "bad2": 5}, w.sizes(),
-			"Pods that never serve are in the way of those that might")
+			"Pods that never serve block those that might")
 		require.Equal(w, 8, fewest)
 		w.change(image("v2"))
 		most, fewest := w.counted(time.Minute)
@@ -175,6 +178,7 @@ func TestBadPodsOfAnOldTemplateGoFirst(t *testing.T) {
 	})
 }
 
+// Function: cleanupUnhealthyReplicas
 func TestARolloutDoesNotWaitForOldPodsThatNeverBecomeReady(t *testing.T) {
 	inRollout(t, roll, func(w *rolloutWorld) {
 		w.create(deployment(4, image("bad"), fenceposts("1", "0")))
@@ -200,7 +204,8 @@ func TestAnOldReplicaSetNeverGrows(t *testing.T) {
 	})
 }
 
-func TestTheOldestPodsGoFirst(t *testing.T) {
+// Function: scaleDownOldReplicaSetsForRollingUpdate
+func TestTheOldestPodsAreDeletedFirst(t *testing.T) {
 	inRollout(t, roll, func(w *rolloutWorld) {
 		w.create(deployment(4, fenceposts("2", "0")))
 		w.change(image("v2"))
@@ -255,13 +260,14 @@ func TestPodsThatCannotBeDeletedTakeUpRoom(t *testing.T) {
 		w.watch()
 		w.change(image("v2"))
 		most, _ := w.counted(time.Minute)
-		require.LessOrEqual(w, most, 5, "a ReplicaSet was told to have fewer Pods, but has them still")
+		require.LessOrEqual(w, most, 5, "a ReplicaSet was scaled down, but still has its Pods")
 		lift()
 		time.Sleep(time.Hour) // the back-off has become long
 		require.Equal(w, map[string]int{"v2": 4}, w.ready())
 	})
 }
 
+// Function: reconcileNewReplicaSet
 func TestTheNewReplicaSetShrinksEvenWhilePodsHaveToGo(t *testing.T) {
 	inRollout(t, roll, func(w *rolloutWorld) {
 		w.create(deployment(4, fenceposts("1", "1")))
@@ -271,7 +277,7 @@ func TestTheNewReplicaSetShrinksEvenWhilePodsHaveToGo(t *testing.T) {
 		w.change(replicas(3))
 		time.Sleep(time.Minute)
 		w.change(replicas(2))
-		require.Equal(w, map[string]int32{"v1": 2}, w.sizes(), "only growing has to wait for the Pods of before")
+		require.Equal(w, map[string]int32{"v1": 2}, w.sizes(), "only growing has to wait for the old Pods")
 	})
 }
 
@@ -279,6 +285,7 @@ func recreate(d *appsv1.Deployment) {
 	d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
 }
 
+// Function: Deployments.oldPodsRunning
 func TestRecreateWaitsUntilTheLastOldPodHasEnded(t *testing.T) {
 	inRollout(t, roll, func(w *rolloutWorld) {
 		w.create(deployment(3, recreate))
@@ -295,11 +302,13 @@ func TestRecreateWaitsUntilTheLastOldPodHasEnded(t *testing.T) {
 		w.change(image("v2")) // and back, while its Pods are ending
 		w.counted(time.Minute)
 		require.Equal(w, map[string]int{"v2": 3}, w.ready())
-		require.False(w, w.mixed, "Pods of two templates were there at one time")
+		require.False(w, w.mixed, "Pods of two templates existed at the same time")
 	})
 }
 
 // The old ReplicaSet has no Pods, and its controller is about to create some.
+//
+// Function: Deployments.oldPodsRunning
 func TestRecreateWaitsForAReplicaSetThatHasNotAnswered(t *testing.T) {
 	inRollout(t, roll, func(w *rolloutWorld) {
 		w.Server.Inject(fakeapi.Fault{
@@ -312,10 +321,11 @@ func TestRecreateWaitsForAReplicaSetThatHasNotAnswered(t *testing.T) {
 		w.change(image("v2"))
 		w.counted(time.Minute)
 		require.Equal(w, map[string]int{"v2": 8}, w.ready())
-		require.False(w, w.mixed, "Pods of two templates were there at one time")
+		require.False(w, w.mixed, "Pods of two templates existed at the same time")
 	})
 }
 
+// Function: Deployments.oldPodsRunning
 func TestRecreateDoesNotWaitForPodsThatHaveEndedByThemselves(t *testing.T) {
 	for _, phase := range []corev1.PodPhase{corev1.PodFailed, corev1.PodSucceeded} {
 		inRollout(t, roll, func(w *rolloutWorld) {
@@ -334,16 +344,17 @@ func TestRecreateDoesNotWaitForPodsThatHaveEndedByThemselves(t *testing.T) {
 	}
 }
 
-func TestNoMoreBadPodsGoThanTheLimitAllows(t *testing.T) {
+// Function: cleanupUnhealthyReplicas
+func TestNoMoreBadPodsAreDeletedThanTheLimitAllows(t *testing.T) {
 	inRollout(t, roll, func(w *rolloutWorld) {
 		w.create(deployment(4, image("bad"), fenceposts("1", "2")))
 		w.change(image("bad2"))
 		time.Sleep(time.Minute)
-		require.Equal(w, map[string]int32{"bad": 2, "bad2": 3}, w.sizes(), "2 of 4 Pods may be missing, and 1 too many")
+		require.Equal(w, map[string]int32{"bad": 2, "bad2": 3}, w.sizes(), "2 of 4 Pods may be missing, and there may be 1 too many")
 		w.change(image("v1"))
 		time.Sleep(500 * time.Millisecond) // the new Pods are not ready yet
 		require.Equal(w, map[string]int32{"bad": 0, "bad2": 2, "v1": 3}, w.sizes(),
-			"what may go is shared by all old ReplicaSets")
+			"all old ReplicaSets share the number that may be deleted")
 	})
 }
 
@@ -362,7 +373,7 @@ func TestAFailureOfARolloutIsReported(t *testing.T) {
 						}
 						return failed
 					}
-					require.Zero(w, rolls(1), "that there is no Deployment is no failure")
+					require.Zero(w, rolls(1), "a missing Deployment isn't a failure")
 					w.create(deployment(2, strategy))
 					rolls(4)
 					w.change(image("v2"))
@@ -371,7 +382,7 @@ func TestAFailureOfARolloutIsReported(t *testing.T) {
 						Match: fakeapi.Match{Verb: verb, Resource: "replicasets"}, Status: fakeapi.Forbidden(),
 					})
 					if verb == "update" || skip == 0 { // there is one create only
-						require.NotZero(w, rolls(4), "a write of the ReplicaSets was refused, and it says nothing: %s %d", verb, skip)
+						require.NotZero(w, rolls(4), "a write of the ReplicaSets was refused, but it returned no error: %s %d", verb, skip)
 					}
 				})
 			}
@@ -379,7 +390,7 @@ func TestAFailureOfARolloutIsReported(t *testing.T) {
 	}
 }
 
-// A failure that the next write repeats would hide that the first one was forgotten.
+// If the next write failed as well, you wouldn't notice that the first failure was lost.
 func TestEachRefusedWriteOfARolloutIsReported(t *testing.T) {
 	slower := func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = 3 }
 	for _, strategy := range []func(*appsv1.Deployment){recreate, fenceposts("1", "1")} {
@@ -392,14 +403,14 @@ func TestEachRefusedWriteOfARolloutIsReported(t *testing.T) {
 					_, err = c.Roll(w.ctx, web)
 					time.Sleep(time.Minute)
 				}
-				require.NoError(w, err, "the rollout is at its end")
+				require.NoError(w, err, "the rollout is complete")
 				w.change(change)
 				time.Sleep(time.Second)
 				w.Server.Inject(fakeapi.Fault{
 					Match: fakeapi.Match{Verb: "update", Resource: "replicasets"}, Status: fakeapi.Forbidden(),
 				})
 				_, err = c.Roll(w.ctx, web)
-				require.Error(w, err, "change %d: the only write that it asks for was refused", i)
+				require.Error(w, err, "change %d: its only write was refused", i)
 			})
 		}
 	}
@@ -431,6 +442,8 @@ func TestARolloutNeedsAllReplicaSets(t *testing.T) {
 }
 
 // Pods that cannot be read may be running.
+//
+// Function: Deployments.oldPodsRunning
 func TestRecreateNeedsThePodsOfTheOldReplicaSets(t *testing.T) {
 	inRollout(t, roll, func(w *rolloutWorld) {
 		w.create(deployment(2, recreate))
@@ -444,6 +457,6 @@ func TestRecreateNeedsThePodsOfTheOldReplicaSets(t *testing.T) {
 		w.run(cache.Run)
 		c := &mini.Deployments{Client: mini.NewCachedClient(cache)}
 		_, err = c.Roll(w.ctx, web)
-		require.Error(w, err, "it has not read the Pods, so it cannot know that they have ended")
+		require.Error(w, err, "it couldn't read the Pods, so it can't know that they've ended")
 	})
 }

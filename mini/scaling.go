@@ -11,13 +11,12 @@ import (
 )
 
 // ScaleOrRoll is a Reconciler that rolls out as Roll does. If a user scales a Deployment
-// in the middle of a rollout, its ReplicaSets keep their proportions: a bad template
-// gets no further because of that. While a Deployment is paused, it can be scaled, and
-// does not roll.
+// in the middle of a rollout, its ReplicaSets keep their proportions, so a bad template
+// doesn't get any further by that. A paused Deployment can be scaled, but doesn't roll.
 func (c *Deployments) ScaleOrRoll(ctx context.Context, req Request) (Result, error) {
 	r, err := c.getRollout(ctx, req)
 	if r == nil {
-		return Result{}, err // nil if there is nothing to do
+		return Result{}, err // nil if there's nothing to do
 	}
 	return Result{}, c.scaleOrRoll(ctx, r)
 }
@@ -27,8 +26,8 @@ func (c *Deployments) scaleOrRoll(ctx context.Context, r *rollout) error {
 		return c.roll(ctx, r)
 	}
 	for _, s := range scale(r) {
-		// Even if the size stays, the ReplicaSet has to remember the new whole. Otherwise
-		// the scaling event would never be over.
+		// Even if its size stays, the ReplicaSet has to remember the new whole, or the
+		// scaling event would never be over.
 		if err := c.scaleReplicaSet(ctx, r.d, s); err != nil {
 			return err
 		}
@@ -45,7 +44,7 @@ func isScalingEvent(r *rollout) bool {
 	})
 }
 
-// active returns the ReplicaSets that ask for Pods.
+// active returns the ReplicaSets whose size isn't 0.
 func active(rsList []*appsv1.ReplicaSet) (all []*appsv1.ReplicaSet) {
 	for _, rs := range rsList {
 		if *rs.Spec.Replicas > 0 {
@@ -61,8 +60,8 @@ func replicasAnnotation(rs *appsv1.ReplicaSet, key string) (n int32, known bool)
 	return int32(number), err == nil
 }
 
-// scale gives the ReplicaSets the sizes that they should have in a Deployment of this
-// size. Like a rollout, it waits with growing until all Pods that have to go are gone.
+// scale returns the sizes that the ReplicaSets should have in a Deployment of this size.
+// Like a rollout, it grows none of them until all surplus Pods have been deleted.
 func scale(r *rollout) (plan []scaling) {
 	if rs := findActiveOrLatest(r); rs != nil {
 		plan = []scaling{{rs, *r.d.Spec.Replicas}}
@@ -77,8 +76,9 @@ func scale(r *rollout) (plan []scaling) {
 	return plan
 }
 
-// findActiveOrLatest returns the ReplicaSet that has all Pods: the only one that asks for
-// some. If none does, it is the new one, or else the latest. If several do, it is nil.
+// findActiveOrLatest returns the ReplicaSet that has all Pods, the only one whose size
+// isn't 0. If there's no such ReplicaSet, it returns the new one, or else the latest. If
+// there are several, it returns nil.
 func findActiveOrLatest(r *rollout) *appsv1.ReplicaSet {
 	all := r.allRSs()
 	rsList := active(all)
@@ -92,7 +92,7 @@ func findActiveOrLatest(r *rollout) *appsv1.ReplicaSet {
 }
 
 // proportional divides the Pods among the ReplicaSets as they have shared them so far.
-// The largest comes first, and gets what the rounding leaves over. Of equals, the newest
+// The largest comes first, and gets what rounding leaves over. Among equals, the newest
 // grows first and the oldest shrinks first. rsList has the oldest first.
 func proportional(
 	d *appsv1.Deployment, rsList []*appsv1.ReplicaSet,
@@ -114,7 +114,7 @@ func proportional(
 		plan = append(plan, scaling{rs, *rs.Spec.Replicas + n})
 		added += n
 	}
-	for i := range plan { // the first takes all, but cannot have fewer than 0
+	for i := range plan { // the first takes it all, but can't go below 0
 		n := max(toAdd-added, -plan[i].replicas)
 		plan[i].replicas += n
 		added += n
@@ -122,8 +122,8 @@ func proportional(
 	return plan
 }
 
-// GetReplicaSetProportion returns how many of the toAdd Pods, of which added have been
-// given away already, are for this ReplicaSet. To shrink, all of them are negative.
+// GetReplicaSetProportion returns how many of the toAdd Pods go to this ReplicaSet.
+// Others have already got added of them. To shrink, all of these numbers are negative.
 func GetReplicaSetProportion(
 	rs *appsv1.ReplicaSet, d *appsv1.Deployment, toAdd, added int32,
 ) int32 {
@@ -135,7 +135,8 @@ func GetReplicaSetProportion(
 }
 
 // getReplicaSetFraction returns by how many Pods the ReplicaSet changes if it keeps its
-// part of the whole: of all Pods that the Deployment might have when it got its size.
+// part of the whole. The whole is all Pods, surge included, that the Deployment was
+// allowed when the ReplicaSet got its size.
 func getReplicaSetFraction(rs *appsv1.ReplicaSet, d *appsv1.Deployment) int32 {
 	size := *rs.Spec.Replicas
 	if *d.Spec.Replicas == 0 {

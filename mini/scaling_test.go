@@ -56,7 +56,7 @@ func TestAProportionIsAPartOfTheWhole(t *testing.T) {
 			rs.Annotations = map[string]string{mini.MaxReplicasAnnotation: c.max}
 		}
 		require.Equal(t, c.want, mini.GetReplicaSetProportion(rs, d, c.toAdd, c.added),
-			"%s: the part of a ReplicaSet of %d, with %d Pods to add of which %d are given away", c.name, c.size, c.toAdd, c.added)
+			"%s: the part of a ReplicaSet of %d, with %d Pods to add, of which others got %d", c.name, c.size, c.toAdd, c.added)
 	}
 }
 
@@ -104,7 +104,8 @@ func scaled(t *testing.T, from, to int32, surge string, sizes ...int32) (got []i
 	return got
 }
 
-// The sum has to be exact, too: each Pod that the rounding leaves over has to go somewhere.
+// The sum has to be exact as well: each Pod that rounding leaves over has to go
+// somewhere.
 func TestReplicaSetsKeepTheirProportions(t *testing.T) {
 	for _, c := range []struct {
 		from, to    int32
@@ -142,7 +143,7 @@ func TestABadRolloutGetsNoFurtherByScaling(t *testing.T) {
 		w.change(replicas(15))
 		time.Sleep(time.Minute)
 		require.Equal(w, map[string]int32{"v1": 11, "bad": 7}, w.sizes(),
-			"the user wanted more Pods, and not more bad ones")
+			"the user wanted more Pods, but not more bad ones")
 		w.change(replicas(10))
 		time.Sleep(time.Minute)
 		require.Equal(w, map[string]int32{"v1": 8, "bad": 5}, w.sizes(), "scaled back, each has what it had")
@@ -170,8 +171,8 @@ func TestTheWayBackFromABadImageFindsTheOldReplicaSet(t *testing.T) {
 		most, fewest := w.counted(time.Minute)
 		require.Equal(w, map[string]int{"v1": 15}, w.ready(), "after the scaling, the Deployment rolls back")
 		require.Equal(w, before.UID, w.sets()["v1"].UID, "the old ReplicaSet has the template: no other one is needed")
-		require.EqualValues(w, 3, mini.Revision(w.sets()["v1"]), "what is rolled back to is the newest revision")
-		require.LessOrEqual(w, most, 23, "the surge holds on the way back, too")
+		require.EqualValues(w, 3, mini.Revision(w.sets()["v1"]), "the template that it rolled back to is the newest revision")
+		require.LessOrEqual(w, most, 23, "the surge also holds on the way back")
 		require.GreaterOrEqual(w, fewest, 10, "the Pods that serve keep serving")
 	})
 }
@@ -183,7 +184,7 @@ func TestAfterScalingTheRolloutGoesOn(t *testing.T) {
 		w.watch()
 		w.change(image("v2"))
 		time.Sleep(1500 * time.Millisecond)
-		require.Len(w, w.ready(), 2, "the rollout is not at its end yet")
+		require.Len(w, w.ready(), 2, "the rollout isn't complete yet")
 		w.change(replicas(9))
 		most, fewest := w.counted(time.Minute)
 		require.Equal(w, map[string]int{"v2": 9}, w.ready(), "after the scaling, the rollout has to go on")
@@ -193,6 +194,8 @@ func TestAfterScalingTheRolloutGoesOn(t *testing.T) {
 }
 
 // A scaling event that is never over would stop all rollouts.
+//
+// Function: scale
 func TestAReplicaSetThatHasTheNewSizeAlreadyDoesNotStopRollouts(t *testing.T) {
 	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
 		w.create(deployment(3))
@@ -204,11 +207,13 @@ func TestAReplicaSetThatHasTheNewSizeAlreadyDoesNotStopRollouts(t *testing.T) {
 		w.change(pause(false), replicas(5), image("v2"))
 		time.Sleep(time.Minute)
 		require.Equal(w, map[string]int{"v2": 5}, w.ready(),
-			"the scaling had no size to change, so it was not noted, and is never over")
+			"the scaling had no size to change, so it wasn't noted, and would never be over")
 	})
 }
 
 // A user pauses to make several changes one rollout.
+//
+// Function: Deployments.scaleOrRoll
 func TestAPausedDeploymentDoesNotRoll(t *testing.T) {
 	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
 		w.create(deployment(10, fenceposts("3", "2")))
@@ -223,7 +228,7 @@ func TestAPausedDeploymentDoesNotRoll(t *testing.T) {
 		require.Equal(w, map[string]int{"v1": 8}, w.ready(), "up as well as down")
 		w.change(pause(false))
 		time.Sleep(time.Minute)
-		require.Equal(w, map[string]int{"v2": 8}, w.ready(), "what was changed during the pause is rolled out")
+		require.Equal(w, map[string]int{"v2": 8}, w.ready(), "the changes made during the pause are rolled out")
 	})
 }
 
@@ -238,7 +243,7 @@ func TestAPauseStopsARolloutInTheMiddle(t *testing.T) {
 		require.Equal(w, map[string]int32{"v1": 8, "bad": 5}, w.sizes(), "the rollout stops where it is")
 		w.change(replicas(15))
 		time.Sleep(time.Minute)
-		require.Equal(w, map[string]int32{"v1": 11, "bad": 7}, w.sizes(), "in a pause, they keep their proportions, too")
+		require.Equal(w, map[string]int32{"v1": 11, "bad": 7}, w.sizes(), "even during a pause, they keep their proportions")
 		w.change(replicas(0))
 		time.Sleep(time.Minute)
 		require.Equal(w, map[string]int32{"v1": 0, "bad": 0}, w.sizes(), "scaled to 0")
@@ -260,11 +265,13 @@ func TestAPausedDeploymentThatNeverRanHasNothingToScale(t *testing.T) {
 		require.Empty(w, w.sizes(), "a paused Deployment creates no ReplicaSet")
 		d := &mini.Deployments{Client: w.Manager.Client}
 		_, err := d.ScaleOrRoll(w.ctx, web)
-		require.NoError(w, err, "to have nothing to scale is not an error")
+		require.NoError(w, err, "having nothing to scale isn't an error")
 	})
 }
 
 // Otherwise there would be more Pods than the surge allows, and perhaps than the nodes hold.
+//
+// Function: scale
 func TestScalingWaitsForPodsThatHaveToGo(t *testing.T) {
 	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
 		w.create(deployment(4, fenceposts("4", "0")))
@@ -273,18 +280,20 @@ func TestScalingWaitsForPodsThatHaveToGo(t *testing.T) {
 		})
 		w.change(image("v2"))
 		time.Sleep(10 * time.Second)
-		require.Equal(w, map[string]int32{"v1": 0, "v2": 4}, w.sizes(), "all old Pods were told to go")
+		require.Equal(w, map[string]int32{"v1": 0, "v2": 4}, w.sizes(), "all old Pods have to go")
 		w.watch()
 		w.change(replicas(8), fenceposts("0", "1"))
 		most, _ := w.counted(time.Minute)
-		require.LessOrEqual(w, most, 8, "a ReplicaSet was told to have no Pods, but has them still")
+		require.LessOrEqual(w, most, 8, "a ReplicaSet was scaled to 0, but still has its Pods")
 		lift()
 		time.Sleep(time.Hour) // the back-off has become long
-		require.Equal(w, map[string]int{"v2": 8}, w.ready(), "they are gone, and the Deployment may grow")
+		require.Equal(w, map[string]int{"v2": 8}, w.ready(), "they've been deleted, so the Deployment may grow")
 	})
 }
 
 // Shrinking makes room, so there is nothing to wait for.
+//
+// Function: scale
 func TestShrinkingDoesNotWait(t *testing.T) {
 	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
 		w.create(deployment(10, fenceposts("3", "0")))
@@ -299,18 +308,20 @@ func TestShrinkingDoesNotWait(t *testing.T) {
 		w.change(replicas(2))
 		time.Sleep(time.Minute)
 		require.Equal(w, map[string]int32{"v1": 2, "bad": 2}, w.sizes(),
-			"the Pods of the first time are still there, and the user wants even fewer")
+			"the first Pods still exist, but the user wants even fewer")
 	})
 }
 
 // A ReplicaSet that was there before the Deployment has no annotation.
-func TestAnAdoptedReplicaSetIsNoScalingEvent(t *testing.T) {
+//
+// Function: isScalingEvent
+func TestAnAdoptedReplicaSetIsNotAScalingEvent(t *testing.T) {
 	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
 		w.create(deployment(4, fenceposts("1", "1")))
 		w.watch()
 		w.orphan("v0", 2)
 		_, fewest := w.counted(time.Minute)
-		require.Equal(w, map[string]int32{"v0": 0, "v1": 4}, w.sizes(), "adopted Pods have an old template: they go")
+		require.Equal(w, map[string]int32{"v0": 0, "v1": 4}, w.sizes(), "adopted Pods have an old template, so they're deleted")
 		require.Equal(w, 4, fewest, "Pods that serve had to make room for a scaling that no user wanted")
 	})
 }
@@ -354,11 +365,13 @@ func TestAFailureOfAScalingIsTriedAgain(t *testing.T) {
 }
 
 // Without one of its ReplicaSets, a Deployment looks smaller than it is. Without the Deployment, there is nothing to do.
+//
+// Function: Deployments.scaleOrRoll
 func TestScaleOrRollNeedsTheDeploymentAndAllReplicaSets(t *testing.T) {
 	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {
 		d := &mini.Deployments{Client: w.Manager.Client}
 		_, err := d.ScaleOrRoll(w.ctx, web)
-		require.NoError(w, err, "a Deployment that is gone is not an error")
+		require.NoError(w, err, "a deleted Deployment isn't an error")
 		w.create(deployment(3))
 		w.Server.Inject(fakeapi.Fault{
 			Match: fakeapi.Match{Verb: "patch", Resource: "replicasets"}, Status: fakeapi.Forbidden(),
@@ -371,6 +384,8 @@ func TestScaleOrRollNeedsTheDeploymentAndAllReplicaSets(t *testing.T) {
 }
 
 // A failure that nothing reports is tried again only if something else happens.
+//
+// Function: Deployments.scaleOrRoll
 func TestAFailureOfAScalingIsReported(t *testing.T) {
 	inRollout(t, idle, func(w *rolloutWorld) {
 		c := &mini.Deployments{Client: w.Manager.Client}

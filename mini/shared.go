@@ -9,32 +9,32 @@ import (
 
 // SharedInformer is one watch and one store for many handlers.
 //
-// Guarantees: a handler gets every object that is in the store, even if it is added late,
-// and after that every change, once and in order. Each handler has a goroutine of its
-// own: a slow handler delays no other. At the time of a call, the store already has the
-// change, and perhaps later ones.
+// Guarantees: a handler gets every object in the store, even if you add it late, and
+// after that every change, once and in order. Each handler has its own goroutine, so a
+// slow one delays no other. When a handler is called, the store already has the change,
+// and perhaps later ones.
 //
-// Caveats: the changes that a slow handler has not seen yet stay in memory, all of them.
+// Caveats: the changes that a slow handler hasn't seen yet all stay in memory.
 type SharedInformer struct {
 	*Informer
-	// ResyncPeriod is the time after which all handlers get all objects again, and again:
-	// as changes whose Old and New are the same object. 0 is never.
+	// ResyncPeriod is how often all handlers get all objects again, as changes whose Old
+	// and New are the same object. 0 means never.
 	ResyncPeriod time.Duration
 
-	// mu guards all below. It is held from before a change enters the store until the
-	// change is in the queue of each handler. So a handler that is added at that moment
-	// finds the change either in the store or in its queue, and never in both.
+	// mu guards all below. It's held from before a change enters the store until the
+	// change is in each handler's queue. So a handler added at that moment finds the
+	// change in the store or in its queue, but never in both.
 	mu       sync.Mutex
 	handlers []*Registration
 	synced   bool          // the first list is in the store
 	newest   uint64        // the version that the store has reached
 	rewinds  int           // how often a list had an older version than the store
-	moved    chan struct{} // sawLocked closes and replaces it when the store has changed
+	moved    chan struct{} // sawLocked closes and replaces it after each change
 	running  bool
 	work     sync.WaitGroup // the goroutines that Run waits for
 }
 
-// NewSharedInformer returns an informer without handlers. It does nothing until Run.
+// NewSharedInformer returns an informer without handlers. It starts with Run.
 func NewSharedInformer(source ListerWatcher, indexers Indexers) *SharedInformer {
 	s := &SharedInformer{moved: make(chan struct{})}
 	s.Informer = NewInformer(source, indexers, s.distributeLocked)
@@ -42,8 +42,8 @@ func NewSharedInformer(source ListerWatcher, indexers Indexers) *SharedInformer 
 }
 
 // Run keeps the store up to date and calls the handlers until ctx ends, and then returns
-// nil. When it returns, no handler is running. It drops the changes that are still in a
-// handler's queue. It can run once.
+// nil. When it returns, no handler is running any more, and the changes left in their
+// queues are dropped. Run can run once.
 func (s *SharedInformer) Run(ctx context.Context) error {
 	s.mu.Lock()
 	s.running = true
@@ -65,8 +65,8 @@ func (s *SharedInformer) Run(ctx context.Context) error {
 	return err
 }
 
-// resync is for handlers that compare an object with something that cannot be watched.
-// It sends nothing to the API server.
+// resync is for handlers that compare an object with something that can't be watched. It
+// doesn't send anything to the API server.
 func (s *SharedInformer) resync(ctx context.Context) {
 	for sleep(ctx, s.ResyncPeriod) {
 		s.mu.Lock()
@@ -119,7 +119,7 @@ func (s *SharedInformer) distributeLocked(change Change) {
 }
 
 // sawLocked notes the version of a change or a list, and wakes WaitFor. The API server
-// counts its writes: a newer version is a greater number.
+// numbers its writes, so a newer version is a greater number.
 func (s *SharedInformer) sawLocked(version string) {
 	number, _ := strconv.ParseUint(version, 10, 64)
 	s.newest = max(s.newest, number)
@@ -127,8 +127,8 @@ func (s *SharedInformer) sawLocked(version string) {
 	s.moved = make(chan struct{})
 }
 
-// AddHandler makes the informer call handle with every object, and with every change from
-// now on, one call at a time. It may be called before Run and during Run.
+// AddHandler makes the informer call handle with every object and every change from now
+// on, one call at a time. You can add a handler before Run or while it runs.
 func (s *SharedInformer) AddHandler(handle func(Change)) *Registration {
 	r := &Registration{handle: handle, synced: make(chan struct{})}
 	r.wake = sync.NewCond(&r.mu)
@@ -147,8 +147,8 @@ func (s *SharedInformer) AddHandler(handle func(Change)) *Registration {
 	return r
 }
 
-// HasSynced returns true once the first list is in the store. Before that, an object that
-// is not in the store may well exist.
+// HasSynced returns true once the first list is in the store. Until then, an object may
+// exist although the store doesn't have it.
 func (s *SharedInformer) HasSynced() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,20 +163,20 @@ func (s *SharedInformer) Version() uint64 {
 	return s.newest
 }
 
-// Rewinds returns how often a list had an older version than the store had reached. The
-// versions before that list say nothing about those after it.
+// Rewinds returns how often a list was older than the version that the store had reached.
+// You can't compare a version from before such a list with one from after it.
 func (s *SharedInformer) Rewinds() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.rewinds
 }
 
-// WaitFor blocks until done returns true. It calls done now, and again after every change
-// of the store. If ctx ends first, it returns the cause.
+// WaitFor blocks until done returns true. It calls done at once, and again after every
+// change of the store. If ctx ends first, it returns the cause.
 func (s *SharedInformer) WaitFor(ctx context.Context, done func() bool) error {
 	for {
 		s.mu.Lock()
-		moved := s.moved // before done: a change during the call must not be missed
+		moved := s.moved // before done, to not miss a change during the call
 		s.mu.Unlock()
 		if done() {
 			return nil
@@ -192,11 +192,11 @@ func (s *SharedInformer) WaitFor(ctx context.Context, done func() bool) error {
 // Registration is one handler of a SharedInformer, with the queue of its calls.
 type Registration struct {
 	handle func(Change)
-	synced chan struct{} // run closes it, with the call that markSynced is
+	synced chan struct{} // run closes it by calling markSynced
 
 	mu      sync.Mutex // guards all below
 	wake    *sync.Cond
-	pending []func() // without a bound: the informer must never wait for a handler
+	pending []func() // unbounded: the informer must never wait for a handler
 	stopped bool
 }
 

@@ -23,7 +23,7 @@ func (w *world) share() *mini.SharedInformer {
 	return mini.NewSharedInformer(w.maps(), mini.Indexers{"value": indexByValue})
 }
 
-// A controller whose handler misses a change does nothing about it.
+// If a handler misses a change, its controller never acts on it.
 func TestEveryHandlerGetsEveryChange(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.createMap("a", "1")
@@ -45,6 +45,7 @@ func TestEveryHandlerGetsEveryChange(t *testing.T) {
 	})
 }
 
+// Function: SharedInformer.AddHandler
 func TestAHandlerThatIsAddedLateGetsAllObjectsFirst(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.createMap("a", "1")
@@ -63,6 +64,7 @@ func TestAHandlerThatIsAddedLateGetsAllObjectsFirst(t *testing.T) {
 	})
 }
 
+// Function: SharedInformer.AddHandler
 func TestAHandlerThatIsAddedDuringChangesGetsEachExactlyOnce(t *testing.T) {
 	inMemory(t, func(w *world) {
 		s := w.share()
@@ -95,13 +97,15 @@ func TestAHandlerThatIsAddedDuringChangesGetsEachExactlyOnce(t *testing.T) {
 			require.Len(w, h.states, 30)
 			for key, obj := range h.states {
 				require.True(w, obj == s.Get(key),
-					"handler %d does not know the state of %s", i, key)
+					"handler %d doesn't know the state of %s", i, key)
 			}
 		}
 	})
 }
 
 // One slow controller must not make all others late.
+//
+// Function: SharedInformer.distributeLocked
 func TestASlowHandlerDelaysNeitherTheStoreNorOtherHandlers(t *testing.T) {
 	inMemory(t, func(w *world) {
 		s := w.share()
@@ -125,6 +129,7 @@ func TestASlowHandlerDelaysNeitherTheStoreNorOtherHandlers(t *testing.T) {
 	})
 }
 
+// Function: Registration.run
 func TestAHandlerIsCalledOnceAtATime(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.createMap("a", "1")
@@ -164,6 +169,7 @@ func TestAHandlerMayUseTheInformer(t *testing.T) {
 	})
 }
 
+// Function: SharedInformer.Replace
 func TestAnInformerHasSyncedWhenTheFirstListIsInTheStore(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.createMap("a", "1")
@@ -184,7 +190,7 @@ func slowly(w *world, delay time.Duration) {
 	w.Server.Inject(fakeapi.Fault{Match: listsOfMaps, Delay: delay})
 }
 
-func TestAnEmptyListSyncsTooAndSoDoesItsHandler(t *testing.T) {
+func TestEvenAnEmptyListSyncsTheInformerAndItsHandlers(t *testing.T) {
 	inMemory(t, func(w *world) {
 		s := w.share()
 		early := s.AddHandler(func(mini.Change) {})
@@ -217,6 +223,7 @@ func TestAHandlerHasSyncedWhenItIsDoneWithTheFirstList(t *testing.T) {
 	})
 }
 
+// Function: SharedInformer.Replace
 func TestAHandlerStaysSyncedWhenTheInformerListsAgain(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.createMap("a", "1")
@@ -232,6 +239,7 @@ func TestAHandlerStaysSyncedWhenTheInformerListsAgain(t *testing.T) {
 	})
 }
 
+// Function: SharedInformer.WaitFor
 func TestAWaitEndsWithItsContextAndReturnsTheCause(t *testing.T) {
 	inMemory(t, func(w *world) {
 		s := w.share() // does not run
@@ -272,14 +280,16 @@ func TestTheVersionNeverGoesBackWithAnEvent(t *testing.T) {
 	s.Update(mapAt(9, "a", "1"))
 	require.Equal(t, uint64(10), s.Version())
 	s.Update(mapAt(100, "a", "1"))
-	require.Equal(t, uint64(100), s.Version(), "versions are numbers, not texts")
+	require.Equal(t, uint64(100), s.Version(), "versions are numbers, not strings")
 	s.Replace(nil, fmt.Sprint(uint64(math.MaxUint64)))
 	require.Equal(t, uint64(math.MaxUint64), s.Version())
 	require.Zero(t, s.Rewinds())
 }
 
-// A server that was restored from a backup counts on from an older version. A read that waits for a version of the
-// history that is no more would wait for days.
+// A server that was restored from a backup counts on from an older version. A read that
+// waited for a version of the undone history would wait for days.
+//
+// Function: SharedInformer.Replace
 func TestAListMayGoBackAndSaysSo(t *testing.T) {
 	s := mini.NewSharedInformer(&script{}, nil)
 	s.Replace(nil, "100")
@@ -292,6 +302,7 @@ func TestAListMayGoBackAndSaysSo(t *testing.T) {
 	require.Equal(t, 1, s.Rewinds())
 }
 
+// Function: SharedInformer.WaitFor
 func TestWaitForAsksAgainAfterEachChange(t *testing.T) {
 	inMemory(t, func(w *world) {
 		s := w.share()
@@ -321,7 +332,9 @@ func TestWaitForAsksAgainAfterEachChange(t *testing.T) {
 	})
 }
 
-// A change that is missed may be the last one, and the wait would never end.
+// The missed change may be the last one, and then the wait would never end.
+//
+// Function: SharedInformer.WaitFor
 func TestWaitForDoesNotMissAChangeWhileItAsks(t *testing.T) {
 	inMemory(t, func(w *world) {
 		s := w.share()
@@ -341,7 +354,8 @@ func TestWaitForDoesNotMissAChangeWhileItAsks(t *testing.T) {
 	})
 }
 
-func TestAResyncTellsOfAllObjectsAgainAndAsksTheServerForNothing(t *testing.T) {
+// Function: SharedInformer.resync
+func TestAResyncBringsAllObjectsAgainWithoutARequest(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.createMap("a", "1")
 		w.createMap("b", "1")
@@ -370,10 +384,11 @@ func TestAResyncTellsOfAllObjectsAgainAndAsksTheServerForNothing(t *testing.T) {
 		ctx, cancel := context.WithTimeout(w.ctx, 5*time.Nanosecond)
 		defer cancel()
 		require.NoError(w, often.Run(ctx))
-		require.Greater(w, len(got.took()), 4, "a short period is a period, too")
+		require.Greater(w, len(got.took()), 4, "a short period is still a period")
 	})
 }
 
+// Function: SharedInformer.Run
 func TestWithoutAPeriodThereIsNoResync(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.createMap("a", "1")
@@ -406,15 +421,16 @@ func TestWhenRunReturnsNoHandlerIsRunning(t *testing.T) {
 			cancel()
 		})
 		began := time.Now()
-		require.NoError(w, s.Run(ctx), "a stop is no failure")
+		require.NoError(w, s.Run(ctx), "a stop isn't a failure")
 		require.Equal(w, 2*time.Hour, time.Since(began),
-			"Run returns with the call that is running, which is the second")
+			"Run returns when the running call does, which is the second")
 		require.Equal(w, []int{2, 2}, []int{begun, ended}, "and the other eight are dropped")
 		time.Sleep(24 * time.Hour)
 		require.Equal(w, 2, begun)
 	})
 }
 
+// Function: SharedInformer.AddHandler
 func TestAHandlerThatIsAddedAfterTheEndIsNotCalled(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.createMap("a", "1")

@@ -166,13 +166,13 @@ func TestMembersStartOneAfterTheOther(t *testing.T) {
 			{"web-0 v1"}, {"web-0 v1", "web-1 v1"}, {"web-0 v1", "web-1 v1", "web-2 v1"},
 		} {
 			time.Sleep(900 * time.Millisecond)
-			require.Equal(w, want, w.members(), "the one before takes a second to be ready")
+			require.Equal(w, want, w.members(), "the previous one takes a second to become ready")
 			time.Sleep(100 * time.Millisecond)
 		}
 		w.unready("web-0")
 		w.changeStateful(statefulSize(4))
 		time.Sleep(time.Minute)
-		require.Len(w, w.members(), 3, "all before it have to be ready, and not the last one only")
+		require.Len(w, w.members(), 3, "all before it have to be ready, not only the last one")
 		w.world.ready(w.member("web-0"))
 		time.Sleep(time.Minute)
 		require.Len(w, w.members(), 4)
@@ -239,18 +239,18 @@ func TestAStatefulSetShrinksFromTheEndOneAtATime(t *testing.T) {
 		w.world.ready(w.member("web-0"))
 		w.unready("web-7")
 		time.Sleep(time.Minute)
-		require.Len(w, w.members(), 7, "one that is too many may be down")
+		require.Len(w, w.members(), 7, "a surplus member may be down")
 	})
 }
 
-// Members that do not need each other need not wait for each other.
+// Members that don't need each other don't have to wait for each other.
 func TestParallelMembersStartAndEndTogether(t *testing.T) {
 	inStateful(t, func(w *rolloutWorld) {
 		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "watch", Resource: "pods"}, DelayEvents: 20 * time.Millisecond})
 		_, err := w.Other.AppsV1().StatefulSets("default").Create(w.ctx, statefulSet(5, parallel, statefulImage("bad")), metav1.CreateOptions{})
 		require.NoError(w, err)
 		time.Sleep(500 * time.Millisecond)
-		require.Len(w, w.members(), 5, "none waits until the one before is ready")
+		require.Len(w, w.members(), 5, "no member waits until the previous one is ready")
 		require.Len(w, w.claims(), 5)
 		w.changeStateful(statefulSize(2))
 		time.Sleep(time.Second)
@@ -289,15 +289,16 @@ func TestAStatefulRolloutReplacesTheLastMemberFirstAndWaitsForIt(t *testing.T) {
 	}
 }
 
-// A release that crashes after a minute must not reach the next member before.
+// A release that crashes after a minute must not reach the next member within that
+// minute.
 func TestAMemberThatIsReadyIsNotAvailableYet(t *testing.T) {
 	inStateful(t, func(w *rolloutWorld) {
 		slow := func(set *appsv1.StatefulSet) { set.Spec.MinReadySeconds = 60 }
 		w.addStateful(statefulSet(2, slow))
-		require.Len(w, w.members(), 1, "web-0 is ready, and not for long enough")
+		require.Len(w, w.members(), 1, "web-0 is ready, but not for long enough")
 		w.changeStateful(statefulImage("v2"))
 		time.Sleep(10 * time.Second)
-		require.Equal(w, []string{"web-0 v1"}, w.members(), "it serves, so it is no broken Pod that has to go at once")
+		require.Equal(w, []string{"web-0 v1"}, w.members(), "it serves, so it isn't a broken Pod to replace at once")
 		time.Sleep(31 * time.Second)
 		require.Equal(w, []string{"web-0 v1", "web-1 v2"}, w.members(), "nothing has changed that a watch could show")
 		time.Sleep(40 * time.Second)
@@ -310,7 +311,8 @@ func TestAMemberThatIsReadyIsNotAvailableYet(t *testing.T) {
 	})
 }
 
-// The user takes the bad release back, and the set waits forever for a Pod that cannot start.
+// The user undoes the bad release, but the set would wait forever for a Pod that can't
+// start.
 func TestABrokenMemberDoesNotOutliveTheReleaseThatBrokeIt(t *testing.T) {
 	for _, policy := range []func(*appsv1.StatefulSet){func(*appsv1.StatefulSet) {}, parallel} {
 		inStateful(t, func(w *rolloutWorld) {
@@ -327,12 +329,12 @@ func TestABrokenMemberDoesNotOutliveTheReleaseThatBrokeIt(t *testing.T) {
 			time.Sleep(time.Minute)
 			w.changeStateful(statefulImage("v2"))
 			time.Sleep(time.Minute)
-			require.Equal(w, []string{"web-0 v2", "web-1 v2", "web-2 v2"}, w.members(), "forwards, it is the same")
+			require.Equal(w, []string{"web-0 v2", "web-1 v2", "web-2 v2"}, w.members(), "going forward, it's the same")
 		})
 	}
 }
 
-// A broken member of the old release in the middle would keep the release that mends it away.
+// A broken member of the old release would block the very release that repairs it.
 func TestARolloutBeginsWithAMemberThatIsBroken(t *testing.T) {
 	inStateful(t, func(w *rolloutWorld) {
 		w.addStateful(statefulSet(3))
@@ -344,7 +346,7 @@ func TestARolloutBeginsWithAMemberThatIsBroken(t *testing.T) {
 		require.Equal(w, []string{"web-0 v2", "web-1 v2", "web-2 v2"}, w.members())
 		w.unready("web-2")
 		time.Sleep(time.Hour)
-		require.Equal(w, []string{"web-0 v2", "web-1 v2", "web-2 v2"}, w.members(), "it has the template that it should have: replacing it would mend nothing")
+		require.Equal(w, []string{"web-0 v2", "web-1 v2", "web-2 v2"}, w.members(), "it has the template that it should have, so replacing it wouldn't repair anything")
 	})
 }
 
@@ -367,7 +369,7 @@ func TestBelowThePartitionMembersKeepTheirTemplate(t *testing.T) {
 			w.deletePod(w.member(name(0)))
 			time.Sleep(time.Minute)
 			require.Equal(w, []string{name(0) + " v1", name(1) + " v1", name(2) + " v2"}, w.members(),
-				"one that has to be created anew gets the template that the others have, and a broken one stays")
+				"a member that's created again gets the others' template, and a broken one stays")
 			w.world.ready(w.member(name(1)))
 			w.changeStateful(partition(0))
 			time.Sleep(time.Minute)
@@ -390,7 +392,7 @@ func TestOnDeleteLeavesOldMembersUntilTheUserDeletesThem(t *testing.T) {
 	})
 }
 
-// An evicted member is one that is missing, and its Pod is in the way of its name.
+// An evicted member is missing, and its old Pod still has the name.
 func TestAMemberThatHasFailedOrEndedIsReplaced(t *testing.T) {
 	for _, phase := range []corev1.PodPhase{corev1.PodFailed, corev1.PodSucceeded} {
 		for _, policy := range []func(*appsv1.StatefulSet){onDelete, parallel} {
@@ -421,7 +423,7 @@ func TestTheStatefulSetsStatusTellsCurrentFromUpdated(t *testing.T) {
 		status := w.stateful().Status
 		require.Equal(w, first.CurrentRevision, status.CurrentRevision)
 		require.NotEqual(w, first.CurrentRevision, status.UpdateRevision)
-		require.EqualValues(w, 2, status.CurrentReplicas, "the one that is ending is neither")
+		require.EqualValues(w, 2, status.CurrentReplicas, "the one that's ending is neither")
 		require.EqualValues(w, 3, status.Replicas)
 		require.Zero(w, status.UpdatedReplicas)
 		time.Sleep(time.Minute)
@@ -465,7 +467,7 @@ func TestTheRevisionsOfMembersAreKept(t *testing.T) {
 	})
 }
 
-// A claim that is gone while its Pod waits for it would never come.
+// If a claim is deleted while its Pod waits for it, nobody else creates it again.
 func TestAMissingClaimOfAPodThatIsStartingIsCreated(t *testing.T) {
 	inStateful(t, func(w *rolloutWorld) {
 		w.addStateful(statefulSet(1, statefulImage("bad")))
@@ -475,11 +477,11 @@ func TestAMissingClaimOfAPodThatIsStartingIsCreated(t *testing.T) {
 		w.world.ready(w.member("web-0"))
 		require.NoError(w, w.Other.CoreV1().PersistentVolumeClaims("default").Delete(w.ctx, "data-web-0", metav1.DeleteOptions{}))
 		w.changeStateful(func(set *appsv1.StatefulSet) { set.Annotations = nil })
-		require.Empty(w, w.claims(), "a Pod that runs would not get it")
+		require.Empty(w, w.claims(), "a running Pod wouldn't get it")
 	})
 }
 
-// Data is gone that the user wanted to keep, or is paid for forever.
+// Otherwise the user loses data, or pays forever for data that they don't want.
 func TestTheRetentionPolicySaysWhoTakesAClaimAlong(t *testing.T) {
 	for _, c := range []struct{ whenScaled, whenDeleted, kept, condemned string }{
 		{"Retain", "Retain", "", ""},
@@ -504,7 +506,7 @@ func TestTheRetentionPolicySaysWhoTakesAClaimAlong(t *testing.T) {
 }
 
 // The user scales down and up again, and the new member gets the disk that is about to be deleted.
-func TestAMemberWaitsUntilTheClaimOfItsPredecessorIsGone(t *testing.T) {
+func TestAMemberWaitsUntilTheClaimOfItsPredecessorIsDeleted(t *testing.T) {
 	inStateful(t, func(w *rolloutWorld) {
 		w.addStateful(statefulSet(2, retention("Delete", "Retain")))
 		w.changeStateful(statefulSize(1))
@@ -548,7 +550,7 @@ func TestOtherOwnersOfAClaimAreLeftAlone(t *testing.T) {
 	})
 }
 
-// An orphan with a fitting name is a member, and one with another name cannot be.
+// An orphan with a member's name is a member. One with another name can't be.
 func TestOnlyPodsWithTheNameOfAMemberAreAdopted(t *testing.T) {
 	inStateful(t, func(w *rolloutWorld) {
 		for _, name := range []string{"web-1", "web-x", "web-01", "web--1", "other-0", "web"} {
@@ -564,8 +566,9 @@ func TestOnlyPodsWithTheNameOfAMemberAreAdopted(t *testing.T) {
 	})
 }
 
-// Two members with one name cannot be, but two that end at the same time can, if the watch is late.
-func TestALateWatchBringsTheOrderInNoDanger(t *testing.T) {
+// There can't be two members with one name, but with a late watch, two could end at the
+// same time.
+func TestALateWatchDoesNotEndangerTheOrder(t *testing.T) {
 	inStateful(t, func(w *rolloutWorld) {
 		w.addStateful(statefulSet(4))
 		w.slowWatch("pods", 700*time.Millisecond)
@@ -582,7 +585,7 @@ func TestALateWatchBringsTheOrderInNoDanger(t *testing.T) {
 	})
 }
 
-// What is not reported is not tried again.
+// An error that isn't returned isn't retried.
 func TestEachFailureOfAStatefulSetIsReported(t *testing.T) {
 	for _, match := range []fakeapi.Match{
 		{Verb: "create", Resource: "pods"}, {Verb: "delete", Resource: "pods"},
@@ -626,11 +629,11 @@ func TestAStatefulSetThatIsBeingDeletedIsLeftToTheGarbageCollector(t *testing.T)
 		sets := &mini.StatefulSets{Client: w.Manager.Client}
 		synctest.Wait()
 		_, err := sets.Reconcile(w.ctx, web)
-		require.NoError(w, err, "a StatefulSet that is gone is the normal end, not a failure")
+		require.NoError(w, err, "a deleted StatefulSet is the normal end, not a failure")
 	})
 }
 
-// Without one of its watches, the controller would miss what it has to do, and no error said so.
+// Without one of its watches, the controller would miss what it has to do, and no error would say so.
 func TestTheStatefulSetControllerNeedsAllItsKinds(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.needsAll(mini.NewStatefulSetController,
@@ -665,7 +668,7 @@ func TestAStatefulSetWithoutMembersRemembersItsPartition(t *testing.T) {
 		require.Empty(w, w.members())
 		w.changeStateful(statefulSize(2))
 		time.Sleep(time.Minute)
-		require.Equal(w, []string{"web-0 v1", "web-1 v1"}, w.members(), "the release that was to be tried on two others is on all")
+		require.Equal(w, []string{"web-0 v1", "web-1 v1"}, w.members(), "the release that should be tried on two members is on all")
 		w.changeStateful(statefulSize(3))
 		time.Sleep(time.Minute)
 		require.Equal(w, []string{"web-0 v1", "web-1 v1", "web-2 v2"}, w.members())
@@ -703,7 +706,7 @@ func TestMembersOfATwinRevisionAreRelabelledAndNotRestarted(t *testing.T) {
 }
 
 // Two members with one name would write to one disk.
-func TestAMemberWhoseAnswerWasLostIsThereOnce(t *testing.T) {
+func TestAMemberWhoseAnswerWasLostExistsOnce(t *testing.T) {
 	for _, policy := range []func(*appsv1.StatefulSet){func(*appsv1.StatefulSet) {}, parallel} {
 		inStateful(t, func(w *rolloutWorld) {
 			w.slowWatch("pods", time.Second)

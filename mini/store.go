@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Request names one object of a kind. It is the key in stores and queues, and later the
-// argument of a Reconciler.
+// Request names one object of a kind. It's the key in stores and queues, and what a
+// Reconciler will get.
 type Request = types.NamespacedName
 
 // KeyOf returns the namespace and name of obj.
@@ -19,21 +19,21 @@ func KeyOf(obj Object) Request {
 	return Request{Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }
 
-// IndexFunc returns the values under which an index finds an object: none, one or more.
-// It must always return the same values for the same object, and must not call the
-// store, which is locked at that time.
+// IndexFunc returns the values under which an index files an object: none, one or
+// several. It must always return the same values for the same object. It must not call
+// the store, which is locked while it runs.
 type IndexFunc func(Object) []string
 
-// Indexers has the function of each index, by the index's name.
+// Indexers maps the name of each index to its function.
 type Indexers map[string]IndexFunc
 
-// index has the objects of each value. A value without objects is not in it.
+// index has the objects of each value. It drops a value that has no objects left.
 type index map[string]map[Request]Object
 
 // Store is a map of objects with indices. It may be used from several goroutines.
 //
-// Caveats: it does not copy objects. All readers share them, so copy an object with
-// DeepCopyObject before you change it.
+// Caveats: it doesn't copy objects. All readers share them, so call DeepCopyObject and
+// change the copy.
 type Store struct {
 	indexers Indexers
 
@@ -67,8 +67,8 @@ func (s *Store) List() []Object {
 	return sorted(s.objects)
 }
 
-// ByIndex returns the objects that have this value in the index, sorted by key. It is an
-// error if the store has no index of that name.
+// ByIndex returns the objects that have this value in the index, sorted by key. It
+// returns an error if the store has no such index.
 func (s *Store) ByIndex(name, value string) ([]Object, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -79,7 +79,7 @@ func (s *Store) ByIndex(name, value string) ([]Object, error) {
 	return sorted(found[value]), nil
 }
 
-// Update stores the object, and returns the one that it replaces, or nil.
+// Update stores the object. It returns the one that it replaces, or nil.
 func (s *Store) Update(obj Object) (old Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,15 +98,16 @@ func (s *Store) Update(obj Object) (old Object) {
 	return old
 }
 
-// Delete removes the object with this key, and returns it, or nil if there is none.
+// Delete removes the object with this key. It returns the object, or nil if there is
+// none.
 func (s *Store) Delete(key Request) (old Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.deleteLocked(key)
 }
 
-// deleteLocked finds the object's place in each index by the values of the old state:
-// the new one may have others.
+// deleteLocked finds the object in each index by the values of its old state, because the
+// new state may have different ones.
 func (s *Store) deleteLocked(key Request) (old Object) {
 	old = s.objects[key]
 	if old == nil {
@@ -118,29 +119,29 @@ func (s *Store) deleteLocked(key Request) (old Object) {
 		for _, value := range values(old) {
 			delete(byValue[value], key)
 			if len(byValue[value]) == 0 {
-				delete(byValue, value) // or it would keep every value that ever was
+				delete(byValue, value) // or the index would keep every value it ever had
 			}
 		}
 	}
 	return old
 }
 
-// Replace makes items the only objects, in one step: a reader sees all old objects or
-// all new ones. It returns the old ones.
+// Replace makes items the only objects, in one step: a reader sees either all old objects
+// or all new ones. It returns the old ones.
 func (s *Store) Replace(items []Object) (old map[Request]Object) {
 	next := NewStore(s.indexers)
 	for _, obj := range items {
 		next.Update(obj)
 	}
-	s.mu.Lock() // readers had the old objects until now
+	s.mu.Lock() // until now, readers saw the old objects
 	defer s.mu.Unlock()
 	old = s.objects
 	s.objects, s.indices = next.objects, next.indices
 	return old
 }
 
-// sorted puts objects in the order of their keys. A map would return them in a different
-// order each time.
+// sorted returns the objects in the order of their keys. A map alone would return them in
+// a different order each time.
 func sorted(objects map[Request]Object) []Object {
 	keys := slices.SortedFunc(maps.Keys(objects), func(a, b Request) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))

@@ -55,6 +55,7 @@ func TestAStoreReturnsWhatWasStored(t *testing.T) {
 	require.Same(t, elsewhere, s.Get(mini.KeyOf(elsewhere)))
 }
 
+// Function: Store.Get
 func TestAnAbsentObjectIsNil(t *testing.T) {
 	s := newStore()
 	require.True(t, s.Get(mapKey("a")) == nil, "callers compare with nil")
@@ -65,8 +66,10 @@ func TestAnAbsentObjectIsNil(t *testing.T) {
 	require.Empty(t, s.List())
 }
 
-// Who wants to know what has changed needs the state before.
-func TestUpdateReturnsTheObjectThatWasThereBefore(t *testing.T) {
+// To see what has changed, you need the previous state.
+//
+// Function: Store.Update
+func TestUpdateReturnsTheObjectThatItReplaces(t *testing.T) {
 	s := newStore()
 	first, second := configMap("a", "1"), configMap("a", "2")
 	require.True(t, s.Update(first) == nil, "there was none")
@@ -75,19 +78,20 @@ func TestUpdateReturnsTheObjectThatWasThereBefore(t *testing.T) {
 	require.Len(t, s.List(), 1)
 }
 
-func TestDeleteReturnsTheObjectThatWasThere(t *testing.T) {
+// Function: Store.Delete
+func TestDeleteReturnsTheObjectThatItRemoves(t *testing.T) {
 	s := newStore()
 	require.True(t, s.Delete(mapKey("a")) == nil, "there was none")
 	a := configMap("a", "1")
 	s.Update(a)
 	s.Update(configMap("b", "1"))
 	require.Same(t, a, s.Delete(mapKey("a")))
-	require.True(t, s.Delete(mapKey("a")) == nil, "it is gone")
+	require.True(t, s.Delete(mapKey("a")) == nil, "it was deleted")
 	require.Equal(t, []string{"b=1"}, namesAndValues(s.List()), "nothing else is deleted")
 }
 
-// Go's maps have another order each time, and so would everything that is decided from a
-// list.
+// Go's maps have a different order each time, and so would every decision that's based on
+// a list.
 func TestAListIsSortedByNamespaceAndName(t *testing.T) {
 	s := newStore()
 	var want []mini.Object
@@ -122,6 +126,8 @@ func TestAnIndexFindsObjectsByTheirValue(t *testing.T) {
 }
 
 // A Pod that has moved to another node must not be found on the old one.
+//
+// Function: Store.Update
 func TestAnUpdatedObjectIsFoundByItsNewValueOnly(t *testing.T) {
 	s := newStore()
 	s.Update(configMap("a", "red"))
@@ -135,7 +141,9 @@ func TestAnUpdatedObjectIsFoundByItsNewValueOnly(t *testing.T) {
 	require.Empty(t, withValue(t, s, "blue"))
 }
 
-// An index that keeps what is deleted shows Pods that are gone.
+// An index that keeps deleted objects shows Pods that no longer exist.
+//
+// Function: Store.Delete
 func TestADeletedObjectIsInNoIndex(t *testing.T) {
 	s := newStore()
 	s.Update(configMap("a", "red"))
@@ -148,6 +156,7 @@ func TestADeletedObjectIsInNoIndex(t *testing.T) {
 	require.Equal(t, []string{"c=red"}, withValue(t, s, "red"), "the value can come back")
 }
 
+// Function: Store.deleteLocked
 func TestAnIndexDoesNotGrowWithValuesThatNoObjectHasAnyMore(t *testing.T) {
 	heap := func() int64 {
 		var stats runtime.MemStats
@@ -196,15 +205,19 @@ func TestAStoreMayHaveSeveralIndicesWithSeveralValues(t *testing.T) {
 	require.Equal(t, []string{"bc"}, find("length", "2"))
 }
 
+// Function: Store.ByIndex
 func TestAnIndexThatDoesNotExistIsAnError(t *testing.T) {
 	for _, s := range []*mini.Store{newStore(), mini.NewStore(nil)} {
 		objs, err := s.ByIndex("colour", "red")
-		require.ErrorContains(t, err, "colour", "an empty answer would hide the typing error")
+		require.ErrorContains(t, err, "colour", "an empty answer would hide the typo")
 		require.Nil(t, objs)
+		s.Update(configMap("a", "1")) // would wait forever for a lock that ByIndex has kept
 	}
 }
 
-// An object that a new list lacks is deleted.
+// An object that a new list lacks was deleted.
+//
+// Function: Store.Replace
 func TestReplaceMakesTheNewObjectsTheOnlyOnes(t *testing.T) {
 	s := newStore()
 	a, b := configMap("a", "red"), configMap("b", "red")
@@ -217,9 +230,10 @@ func TestReplaceMakesTheNewObjectsTheOnlyOnes(t *testing.T) {
 	require.Equal(t, []string{"b=blue"}, withValue(t, s, "blue"))
 	s.Replace(nil)
 	require.Empty(t, s.List())
-	require.Empty(t, withValue(t, s, "red"), "the index is still there, and empty")
+	require.Empty(t, withValue(t, s, "red"), "the index still exists, and it's empty")
 }
 
+// Function: Store.Replace
 func TestWhatReplaceReturnedBelongsToTheCaller(t *testing.T) {
 	s := newStore()
 	s.Update(configMap("a", "1"))
@@ -287,7 +301,7 @@ func TestAStoreIsUsedFromSeveralGoroutines(t *testing.T) {
 				s.Update(configMap(mine, mine))
 				objs, err := s.ByIndex("value", mine)
 				if err != nil || len(objs) != 1 || s.Get(mapKey(mine)) == nil {
-					t.Errorf("a goroutine does not see its own object: %v, %v", objs, err)
+					t.Errorf("a goroutine doesn't see its own object: %v, %v", objs, err)
 				}
 				s.List()
 				if s.Delete(mapKey(mine)) == nil {
@@ -300,7 +314,7 @@ func TestAStoreIsUsedFromSeveralGoroutines(t *testing.T) {
 	require.Empty(t, s.List())
 }
 
-// A map and a walk through it do the same as the store, but slowly.
+// Walking through a map gives the same answers as the store, only more slowly.
 func TestAStoreAgreesWithAMap(t *testing.T) {
 	for seed := range uint64(50) {
 		random := rand.New(rand.NewPCG(seed, 0))

@@ -7,54 +7,19 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// isNoExecute is true of the taints that end Pods which are on the node already.
-func isNoExecute(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoExecute }
-
-// evictionTime returns when the Pod has to leave, and false if it may stay forever. Of
-// several tolerations of a taint the first one counts, and of several taints the one that
-// ends the Pod first. A Pod that came after the taint has its full time.
-func evictionTime(
-	pod *corev1.Pod, taints []corev1.Taint,
-) (at time.Time, leaves bool) {
-	for _, taint := range taints {
-		if !isNoExecute(taint) || taint.TimeAdded == nil {
-			continue
-		}
-		since := taint.TimeAdded.Time
-		if pod.CreationTimestamp.After(since) {
-			since = pod.CreationTimestamp.Time
-		}
-		leave := func(seconds int64) {
-			due := since.Add(time.Duration(seconds) * time.Second)
-			if !leaves || due.Before(at) {
-				at, leaves = due, true
-			}
-		}
-		first := slices.IndexFunc(pod.Spec.Tolerations, func(t corev1.Toleration) bool {
-			return t.ToleratesTaint(logr.Discard(), &taint, false)
-		})
-		if first < 0 {
-			leave(0)
-		} else if s := pod.Spec.Tolerations[first].TolerationSeconds; s != nil {
-			leave(max(0, *s))
-		}
-	}
-	return at, leaves
-}
-
-// TaintEviction is the controller that deletes Pods from nodes whose taints they do not
-// tolerate, or no longer.
+// TaintEviction is the controller that deletes Pods from nodes whose taints they don't
+// tolerate, or no longer tolerate.
 //
-// Guarantees: the time that a Pod tolerates is measured from the taint, so it goes on
-// while no controller runs. A taint that's removed before the time is up ends nothing.
+// Guarantees: the time that a Pod tolerates a taint counts from the taint, so it also
+// passes while no controller runs. If the taint is removed before the time is up, the Pod
+// stays.
 //
-// Caveats: budgets of disruptions do not matter: the node is in trouble already.
+// Caveats: it ignores disruption budgets, because the node already has a problem.
 type TaintEviction struct {
 	client *CachedClient
 }
@@ -70,12 +35,13 @@ func NewTaintEvictionController(m *Manager) (*Controller, error) {
 	return c, m.err
 }
 
-// nodeOf is the node of a Pod. Of one that has none it is "", which no node is called.
+// nodeOf enqueues a Pod's node. For a Pod without one that's "", and no node has that
+// name.
 func nodeOf(pod Object) []Request {
 	return []Request{{Name: pod.(*corev1.Pod).Spec.NodeName}}
 }
 
-// Reconcile evicts the Pods of one node whose time is over.
+// Reconcile evicts those Pods of one node whose time is up.
 func (e *TaintEviction) Reconcile(ctx context.Context, req Request) (Result, error) {
 	node, err := Get[*corev1.Node](ctx, e.client, req)
 	if err != nil {
@@ -84,11 +50,11 @@ func (e *TaintEviction) Reconcile(ctx context.Context, req Request) (Result, err
 	if !slices.ContainsFunc(node.Spec.Taints, isNoExecute) {
 		return Result{}, nil
 	}
-	// A cache may be late, and an eviction can't be undone: is the taint still there?
+	// A cache may be late, and you can't undo an eviction: is the taint still there?
 	if err := e.client.Client.Get(ctx, req, node); err != nil {
 		return Result{}, IgnoreNotFound(err)
 	}
-	// kubectl taint writes no time, and toleration seconds need one to count from.
+	// kubectl taint doesn't write a time, but toleration seconds need one to count from.
 	now, timeless := metav1.Now(), false
 	for i, t := range node.Spec.Taints {
 		if isNoExecute(t) && t.TimeAdded == nil {
@@ -118,7 +84,8 @@ func (e *TaintEviction) Reconcile(ctx context.Context, req Request) (Result, err
 	return Result{RequeueAfter: next}, err
 }
 
-// evict deletes the Pod, and says before why it ends: a Job need not count that.
+// evict deletes the Pod, after noting the reason in its status, so that a Job can choose
+// not to count it.
 func (e *TaintEviction) evict(
 	ctx context.Context, pod *corev1.Pod, now metav1.Time,
 ) error {
@@ -141,11 +108,11 @@ func (e *TaintEviction) evict(
 	return e.client.Delete(ctx, pod, metav1.DeleteOptions{})
 }
 
-// setTaints stores the node's taints, if the node has not changed since.
+// setTaints stores the node's taints, unless the node has changed since.
 func setTaints(ctx context.Context, c *CachedClient, node *corev1.Node) error {
 	data, _ := json.Marshal(map[string]any{
 		"metadata": map[string]any{"resourceVersion": node.ResourceVersion},
 		"spec":     map[string]any{"taints": node.Spec.Taints},
-	}) // texts: cannot fail
+	}) // strings: can't fail
 	return c.Patch(ctx, node, types.MergePatchType, data)
 }

@@ -110,7 +110,7 @@ func TestAPodStaysOnATaintedNodeForAsLongAsItTolerates(t *testing.T) {
 		require.Equal(w, atOnce, w.evictedAfter(58*time.Second))
 		require.Equal(w, []string{"delicate", "minute", "negative", "none", "other"}, w.evictedAfter(3*time.Second))
 		require.Equal(w, []string{"delicate", "minute", "negative", "none", "other"}, w.evictedAfter(time.Hour))
-		require.Equal(w, 1, w.requestsTo("patch", "nodes"), "when the taint came is written once, not at each reconcile")
+		require.Equal(w, 1, w.requestsTo("patch", "nodes"), "the taint's time is written once, not at each reconcile")
 		require.Equal(w, 5, w.requestsTo("delete", "pods"), "each Pod is told once")
 	})
 }
@@ -131,7 +131,7 @@ func TestATaintThatIsRemovedInTimeEndsNothing(t *testing.T) {
 	})
 }
 
-// The watch of nodes may be late, and nobody can take an eviction back.
+// The watch of nodes may be late, and an eviction can't be undone.
 func TestATaintThatTheWatchStillShowsEndsNothing(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.taintedNode("a", broken)
@@ -170,7 +170,7 @@ func TestTheShortestTolerationCounts(t *testing.T) {
 }
 
 // A controller that is restarted every few minutes would never evict a Pod.
-func TestTheTimeGoesOnWhileNoControllerRuns(t *testing.T) {
+func TestTheTimePassesEvenWhileNoControllerRuns(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.taintedNode("a", broken)
 		w.runsOn("a", "minute", tolerates(broken.Key, 60))
@@ -184,7 +184,7 @@ func TestTheTimeGoesOnWhileNoControllerRuns(t *testing.T) {
 	})
 }
 
-// The node was tainted long before: the Pod would end as soon as it is there.
+// The node was tainted long before: the Pod would end as soon as it was created.
 func TestAPodThatComesLaterHasItsFullTime(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.taintedNode("a", broken)
@@ -204,7 +204,7 @@ func TestATaintThatKeepsNewPodsAwayEndsNone(t *testing.T) {
 		require.Empty(w, w.evictedAfter(time.Hour))
 		node, err := w.Other.CoreV1().Nodes().Get(w.ctx, "a", metav1.GetOptions{})
 		require.NoError(w, err)
-		require.Nil(w, node.Spec.Taints[0].TimeAdded, "nothing counts from it")
+		require.Nil(w, node.Spec.Taints[0].TimeAdded, "no time counts from it")
 		w.runsOn("a", "tough", tolerates(broken.Key))
 		old := corev1.Taint{Key: "example.com/old", Effect: corev1.TaintEffectNoSchedule, TimeAdded: new(metav1.Now())}
 		w.taint("a", append(node.Spec.Taints, old, broken)...)
@@ -258,8 +258,9 @@ func TestAnEvictionIsTriedAgainWhicheverRequestFails(t *testing.T) {
 	}
 }
 
-// What is not reported is not tried again. A node without a taint needs no list of Pods.
-func TestAnEvictionThatCannotReadHasFailed(t *testing.T) {
+// An error that isn't returned isn't retried. A node without a taint needs no list of
+// Pods.
+func TestAnEvictionThatCannotReadIsAFailure(t *testing.T) {
 	for _, resource := range []string{"nodes", "pods"} {
 		inMemory(t, func(w *world) {
 			w.taintedNode("a", broken)
@@ -291,7 +292,8 @@ func TestFiveNodesAreEmptiedAtTheSameTime(t *testing.T) {
 	})
 }
 
-// Without one of its watches, the controller would miss what it has to do, and no error said so.
+// Without one of its watches, the controller would miss what it has to do, and no error
+// would say so.
 func TestTheControllerOfTaintsNeedsBothKinds(t *testing.T) {
 	inMemory(t, func(w *world) {
 		node, pod := &corev1.Node{}, &corev1.Pod{}

@@ -19,17 +19,17 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// RevisionAnnotation numbers the ReplicaSets of a Deployment in the order in which their
+// RevisionAnnotation numbers a Deployment's ReplicaSets in the order in which their
 // templates were rolled out. kubectl rollout history and undo read it.
 const RevisionAnnotation = "deployment.kubernetes.io/revision"
 
-// hashLabel is in the selector of a ReplicaSet and on its Pods. The Deployment's own
+// hashLabel is in a ReplicaSet's selector and on its Pods, because the Deployment's own
 // selector matches the Pods of all its ReplicaSets.
 const hashLabel = appsv1.DefaultDeploymentUniqueLabelKey
 
 // Deployments brings the Pods of Deployments from one template to the next. It never
-// touches a Pod: each template has a ReplicaSet, and the Deployment says how many Pods
-// each of them has.
+// touches a Pod: each template has a ReplicaSet, and Deployments decides how many Pods
+// each ReplicaSet gets.
 type Deployments struct {
 	Client *CachedClient
 }
@@ -41,7 +41,7 @@ type rollout struct {
 	oldRSs []*appsv1.ReplicaSet // all others, oldest first
 }
 
-// allRSs returns the old ReplicaSets, and then the new one if there is one.
+// allRSs returns the old ReplicaSets, followed by the new one if there is one.
 func (r *rollout) allRSs() []*appsv1.ReplicaSet {
 	if r.newRS == nil {
 		return r.oldRSs
@@ -49,12 +49,12 @@ func (r *rollout) allRSs() []*appsv1.ReplicaSet {
 	return append(slices.Clone(r.oldRSs), r.newRS)
 }
 
-// ReplaceAll is a Reconciler with the simplest strategy: all Pods of the new template at
-// once, and none of the old ones. Until the first new Pod is ready, no Pod serves.
+// ReplaceAll is a Reconciler with the simplest strategy: all Pods get the new template at
+// once, and the old ones are deleted. Until the first new Pod is ready, none serves.
 func (c *Deployments) ReplaceAll(ctx context.Context, req Request) (Result, error) {
 	r, err := c.getRollout(ctx, req)
 	if r == nil {
-		return Result{}, err // nil if there is nothing to do
+		return Result{}, err // nil if there's nothing to do
 	}
 	if err := c.getNewReplicaSet(ctx, r); err != nil {
 		return Result{}, err
@@ -72,9 +72,9 @@ func (c *Deployments) ReplaceAll(ctx context.Context, req Request) (Result, erro
 	return Result{}, nil
 }
 
-// getRollout reads the Deployment, and claims its ReplicaSets. It returns nil with an
-// error, and without one if there is nothing to do: the Deployment is gone, or is being
-// deleted.
+// getRollout reads the Deployment and claims its ReplicaSets. It returns nil along with
+// an error. It also returns nil, without one, if there's nothing to do because the
+// Deployment has been deleted, or is being deleted.
 func (c *Deployments) getRollout(ctx context.Context, req Request) (*rollout, error) {
 	d, err := Get[*appsv1.Deployment](ctx, c.Client, req)
 	if err != nil {
@@ -101,8 +101,8 @@ func (c *Deployments) getRollout(ctx context.Context, req Request) (*rollout, er
 }
 
 // FindNewReplicaSet returns the ReplicaSet that has the Deployment's template, or nil if
-// there is none, and all others, oldest first. If several have the template, it is the
-// oldest of them: each call has to take the same one.
+// there's none, and all others, oldest first. If several have the template, it takes the
+// oldest, so that each call takes the same one.
 func FindNewReplicaSet(
 	d *appsv1.Deployment, rsList []*appsv1.ReplicaSet,
 ) (newRS *appsv1.ReplicaSet, oldRSs []*appsv1.ReplicaSet) {
@@ -115,14 +115,15 @@ func FindNewReplicaSet(
 	return nil, oldRSs
 }
 
-// olderFirst compares the times of creation, which are in seconds. Two of one second stay
-// in the order of the list, which the client has sorted by name.
+// olderFirst compares the creation times, which are in seconds. Two from the same second
+// stay in the order of the list, which the client has sorted by name.
 func olderFirst(a, b *appsv1.ReplicaSet) int {
 	return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
 }
 
-// EqualIgnoreHash returns true if both templates make the same Pods. Comparing hashes
-// would not do: other versions of a controller compute other ones of the same template.
+// EqualIgnoreHash returns true if both templates make the same Pods. It can't compare
+// hashes, because another version of a controller may compute a different one from the
+// same template.
 func EqualIgnoreHash(a, b *corev1.PodTemplateSpec) bool {
 	a, b = a.DeepCopy(), b.DeepCopy()
 	delete(a.Labels, hashLabel)
@@ -130,8 +131,8 @@ func EqualIgnoreHash(a, b *corev1.PodTemplateSpec) bool {
 	return equality.Semantic.DeepEqual(a, b)
 }
 
-// getNewReplicaSet creates the new ReplicaSet if there is none, and otherwise makes its
-// revision the highest: the template may be one that the Deployment has returned to.
+// getNewReplicaSet creates the new ReplicaSet if there's none. Otherwise it makes its
+// revision the highest, because the Deployment may have returned to an earlier template.
 func (c *Deployments) getNewReplicaSet(ctx context.Context, r *rollout) error {
 	revision := 1
 	for _, rs := range r.oldRSs {
@@ -144,13 +145,13 @@ func (c *Deployments) getNewReplicaSet(ctx context.Context, r *rollout) error {
 	r.newRS = newReplicaSet(r.d, revision)
 	err := c.Client.Create(ctx, r.newRS)
 	if apierrors.IsAlreadyExists(err) {
-		return errors.Join(err, c.nameIsTaken(ctx, r)) // an error: try again
+		return errors.Join(err, c.nameIsTaken(ctx, r)) // an error, so that we try again
 	}
 	return err
 }
 
-// nameIsTaken finds out why there is a ReplicaSet with the name of the new one. The cache
-// may not show it yet, so it asks the API server.
+// nameIsTaken finds out why there's already a ReplicaSet with the new one's name. The
+// cache may not show it yet, so it asks the API server.
 func (c *Deployments) nameIsTaken(ctx context.Context, r *rollout) error {
 	other, err := Get[*appsv1.ReplicaSet](ctx, c.Client.Client, KeyOf(r.newRS))
 	if err != nil {
@@ -158,15 +159,15 @@ func (c *Deployments) nameIsTaken(ctx context.Context, r *rollout) error {
 	}
 	if metav1.IsControlledBy(other, r.d) &&
 		EqualIgnoreHash(&other.Spec.Template, &r.d.Spec.Template) {
-		return nil // it is ours, and the answer to its creation was lost
+		return nil // it's ours, and the answer to its creation was lost
 	}
-	// One collision more makes another hash, and so another name.
+	// One more collision makes another hash, and so another name.
 	r.d.Status.CollisionCount = new(ptr.Deref(r.d.Status.CollisionCount, 0) + 1)
 	return c.Client.UpdateStatus(ctx, r.d)
 }
 
-// newReplicaSet returns one without Pods: the strategy decides how many it may have. Its
-// name follows from the template, so that a second try cannot create a second one.
+// newReplicaSet returns one without Pods: the strategy decides how many it gets. Its name
+// follows from the template, so a second try can't create a second one.
 func newReplicaSet(d *appsv1.Deployment, revision int) *appsv1.ReplicaSet {
 	hash := ComputeHash(&d.Spec.Template, d.Status.CollisionCount)
 	template, selector := d.Spec.Template.DeepCopy(), d.Spec.Selector.DeepCopy()
@@ -187,11 +188,11 @@ func newReplicaSet(d *appsv1.Deployment, revision int) *appsv1.ReplicaSet {
 	return rs
 }
 
-// ComputeHash returns a short name for a template. It is 32 bits, so two templates may
-// have the same one: the number of collisions so far makes the next one different.
+// ComputeHash returns a short name for a template. It has 32 bits, so two templates may
+// get the same one. The count of collisions so far makes the next one different.
 func ComputeHash(template *corev1.PodTemplateSpec, collisionCount *int32) string {
 	hash := fnv.New32a()
-	_ = json.NewEncoder(hash).Encode([]any{template, collisionCount}) // cannot fail
+	_ = json.NewEncoder(hash).Encode([]any{template, collisionCount}) // can't fail
 	return rand.SafeEncodeString(fmt.Sprint(hash.Sum32()))
 }
 
@@ -201,8 +202,9 @@ func Revision(obj Object) int {
 	return revision
 }
 
-// inherit copies to the new ReplicaSet what makes no other Pods and so needs no other
-// ReplicaSet, and sets the revision, which never falls: others may have been deleted.
+// inherit copies to the new ReplicaSet what doesn't change its Pods and so doesn't need
+// another ReplicaSet. It also sets the revision, which never falls, because ReplicaSets
+// with higher ones may have been deleted.
 func inherit(d *appsv1.Deployment, rs *appsv1.ReplicaSet, revision int) {
 	rs.Spec.MinReadySeconds = d.Spec.MinReadySeconds
 	for key, value := range d.Annotations {
@@ -214,13 +216,14 @@ func inherit(d *appsv1.Deployment, rs *appsv1.ReplicaSet, revision int) {
 	metav1.SetMetaDataAnnotation(&rs.ObjectMeta, RevisionAnnotation, highest)
 }
 
-// isOwnAnnotation: a Deployment and its ReplicaSets have values of their own for these.
+// isOwnAnnotation is true of annotations for which a ReplicaSet has its own value.
 func isOwnAnnotation(key string) bool {
 	return strings.HasPrefix(key, "deployment.kubernetes.io/") ||
 		key == corev1.LastAppliedConfigAnnotation
 }
 
-// updateReplicaSet writes what change makes of the ReplicaSet, if that is different.
+// updateReplicaSet applies change to the ReplicaSet, and writes it if that made a
+// difference.
 func (c *Deployments) updateReplicaSet(
 	ctx context.Context, rs *appsv1.ReplicaSet, change func(),
 ) error {

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/mini"
@@ -161,16 +162,18 @@ func (w *rolloutWorld) kubelet(change mini.Change) {
 		})
 	case change.Old == nil && !strings.HasPrefix(pod.Spec.Containers[0].Image, "bad"):
 		after(time.Second, func() error {
-			pod, err := api.Get(w.ctx, pod.Name, metav1.GetOptions{})
-			if err != nil {
+			return retry.RetryOnConflict(retry.DefaultRetry, func() error { // it may be bound at this moment
+				pod, err := api.Get(w.ctx, pod.Name, metav1.GetOptions{})
+				if err != nil {
+					return err
+				}
+				pod.Status.Phase = corev1.PodRunning
+				pod.Status.Conditions = []corev1.PodCondition{{
+					Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now(),
+				}}
+				_, err = api.UpdateStatus(w.ctx, pod, metav1.UpdateOptions{})
 				return err
-			}
-			pod.Status.Phase = corev1.PodRunning
-			pod.Status.Conditions = []corev1.PodCondition{{
-				Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now(),
-			}}
-			_, err = api.UpdateStatus(w.ctx, pod, metav1.UpdateOptions{})
-			return err
+			})
 		})
 	}
 }
@@ -202,7 +205,7 @@ func isReady(pod *corev1.Pod) bool {
 	return false
 }
 
-// watch begins to count anew.
+// watch begins to count again.
 func (w *rolloutWorld) watch() {
 	synctest.Wait()
 	w.mu.Lock()
@@ -304,6 +307,7 @@ var idle = controllerOf(func(*mini.Deployments, context.Context, mini.Request) (
 	return mini.Result{}, nil
 })
 
+// Function: EqualIgnoreHash
 func TestTemplatesAreEqualWhateverTheirHash(t *testing.T) {
 	a, b := deployment(1).Spec.Template, deployment(1).Spec.Template
 	a.Labels[appsv1.DefaultDeploymentUniqueLabelKey] = "abc"
@@ -323,7 +327,7 @@ func TestAHashIsAName(t *testing.T) {
 	one, two := deployment(1).Spec.Template, deployment(1, image("v2")).Spec.Template
 	hash := mini.ComputeHash(&one, nil)
 	require.Equal(t, hash, mini.ComputeHash(one.DeepCopy(), nil), "the name has to be the same each time")
-	require.Empty(t, validation.IsDNS1123Label("web-"+hash), "it is a part of the ReplicaSet's name")
+	require.Empty(t, validation.IsDNS1123Label("web-"+hash), "it's part of the ReplicaSet's name")
 	require.NotEqual(t, hash, mini.ComputeHash(&two, nil))
 	require.NotEqual(t, hash, mini.ComputeHash(&one, new(int32(1))), "a collision needs another name")
 	require.NotEqual(t, mini.ComputeHash(&one, new(int32(1))), mini.ComputeHash(&one, new(int32(2))))
@@ -340,6 +344,7 @@ func TestARevisionIsANumber(t *testing.T) {
 	}
 }
 
+// Function: FindNewReplicaSet
 func TestTheNewReplicaSetIsTheOneWithTheTemplate(t *testing.T) {
 	now := metav1.Now()
 	set := func(name, image string, age time.Duration) *appsv1.ReplicaSet {
@@ -358,10 +363,10 @@ func TestTheNewReplicaSetIsTheOneWithTheTemplate(t *testing.T) {
 	all := []*appsv1.ReplicaSet{a, b, c, d, e} // sorted by name, as the client returns them
 	newRS, oldRSs := mini.FindNewReplicaSet(deployment(1), all)
 	require.NotNil(t, newRS, "b and c have the template")
-	require.Equal(t, "b", newRS.Name, "of two, it is the older one")
+	require.Equal(t, "b", newRS.Name, "of two, it's the older one")
 	require.Equal(t, []string{"d", "a", "c", "e"}, names(oldRSs),
-		"all others are old, the oldest first; of one age, in the order of their names")
-	require.Equal(t, []string{"a", "b", "c", "d", "e"}, names(all), "the list is the caller's")
+		"all others are old, the oldest first; those of the same age are in the order of their names")
+	require.Equal(t, []string{"a", "b", "c", "d", "e"}, names(all), "the list belongs to the caller")
 	newRS, oldRSs = mini.FindNewReplicaSet(deployment(1, image("v5")), all)
 	require.Nil(t, newRS, "none has the template")
 	require.Equal(t, []string{"d", "b", "a", "c", "e"}, names(oldRSs))
@@ -384,7 +389,7 @@ func TestATemplateGetsAReplicaSet(t *testing.T) {
 		require.EqualValues(w, 2, rs.Spec.MinReadySeconds)
 		require.Equal(w, map[string]int{"v1": 3}, w.ready())
 		require.NotContains(w, d.Spec.Template.Labels, appsv1.DefaultDeploymentUniqueLabelKey,
-			"the Deployment's template is the user's")
+			"the Deployment's template belongs to the user")
 		w.change(replicas(5), func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = 4 })
 		require.EqualValues(w, 5, *w.sets()["v1"].Spec.Replicas)
 		require.EqualValues(w, 4, w.sets()["v1"].Spec.MinReadySeconds)
@@ -412,13 +417,14 @@ func TestANewReplicaSetIsCompleteBeforeItHasPods(t *testing.T) {
 	})
 }
 
+// Function: Deployments.ReplaceAll
 func TestReplacingAllPodsAtOnceIsAnOutage(t *testing.T) {
 	inRollout(t, replaceAll, func(w *rolloutWorld) {
 		w.create(deployment(3))
 		w.watch()
 		w.change(image("v2"))
 		_, fewest := w.counted(time.Minute)
-		require.Zero(w, fewest, "this is what the next chapter is for")
+		require.Zero(w, fewest, "the next chapter repairs this")
 		require.Equal(w, map[string]int{"v2": 3}, w.ready())
 		require.Equal(w, map[string]int32{"v1": 0, "v2": 3}, w.sizes(), "the old one is kept for a rollback")
 		require.EqualValues(w, 2, mini.Revision(w.sets()["v2"]))
@@ -435,11 +441,12 @@ func TestReturningToATemplateFindsItsReplicaSet(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.Equal(w, first.UID, w.sets()["v1"].UID)
 		require.Equal(w, map[string]int32{"v1": 2, "v2": 0, "v3": 0}, w.sizes())
-		require.EqualValues(w, 4, mini.Revision(w.sets()["v1"]), "what is rolled out last has the highest revision")
+		require.EqualValues(w, 4, mini.Revision(w.sets()["v1"]), "the template that was rolled out last has the highest revision")
 		require.EqualValues(w, 3, mini.Revision(w.sets()["v3"]))
 	})
 }
 
+// Function: Deployments.getNewReplicaSet
 func TestARevisionNeverFalls(t *testing.T) {
 	inRollout(t, replaceAll, func(w *rolloutWorld) {
 		w.create(deployment(1))
@@ -465,7 +472,7 @@ func TestAnnotationsOfTheDeploymentAreCopied(t *testing.T) {
 		rs := w.sets()["v1"]
 		require.Equal(w, "first", rs.Annotations[cause], "kubectl rollout history shows it")
 		require.NotContains(w, rs.Annotations, corev1.LastAppliedConfigAnnotation,
-			"kubectl apply would take the ReplicaSet for what it has applied")
+			"kubectl apply would take the ReplicaSet for the object that it has applied")
 		require.EqualValues(w, 1, mini.Revision(rs))
 		w.change(func(d *appsv1.Deployment) { d.Annotations[cause] = "second" })
 		require.Equal(w, "second", w.sets()["v1"].Annotations[cause])
@@ -508,7 +515,7 @@ func TestAnOrphanWithTheTemplateIsAdopted(t *testing.T) {
 	})
 }
 
-func TestALostAnswerIsNoCollision(t *testing.T) {
+func TestALostAnswerIsNotACollision(t *testing.T) {
 	inRollout(t, replaceAll, func(w *rolloutWorld) {
 		w.Server.Inject(fakeapi.Fault{
 			Match: fakeapi.Match{Verb: "create", Resource: "replicasets"}, Times: 1, LoseResponse: true,
@@ -523,6 +530,7 @@ func TestALostAnswerIsNoCollision(t *testing.T) {
 	})
 }
 
+// Function: Deployments.nameIsTaken
 func TestATakenNameIsNotTheEnd(t *testing.T) {
 	inRollout(t, idle, func(w *rolloutWorld) {
 		w.create(deployment(2))
@@ -552,7 +560,7 @@ func TestATakenNameIsNotTheEnd(t *testing.T) {
 			require.True(w, apierrors.IsAlreadyExists(err), "the controller has to try again: %v", err)
 			require.NotNil(w, w.get().Status.CollisionCount, "the next try would meet the same name")
 			require.Equal(w, collisions+1, *w.get().Status.CollisionCount,
-				"the first name is a stranger's, the second that of another template")
+				"the first name is taken by a stranger, the second by another template")
 		}
 		var err error
 		for range 3 { // the controller of ReplicaSets may write at the same time
@@ -564,6 +572,7 @@ func TestATakenNameIsNotTheEnd(t *testing.T) {
 	})
 }
 
+// Function: Deployments.ReplaceAll
 func TestADeploymentThatIsBeingDeletedGetsNoReplicaSet(t *testing.T) {
 	inRollout(t, replaceAll, func(w *rolloutWorld) {
 		w.create(deployment(1, func(d *appsv1.Deployment) { d.Finalizers = []string{"example.com/wait"} }))
@@ -575,11 +584,13 @@ func TestADeploymentThatIsBeingDeletedGetsNoReplicaSet(t *testing.T) {
 		time.Sleep(time.Minute)
 		d := &mini.Deployments{Client: w.Manager.Client}
 		_, err := d.ReplaceAll(w.ctx, web)
-		require.NoError(w, err, "that there is no Deployment any more is no failure")
+		require.NoError(w, err, "a deleted Deployment isn't a failure")
 	})
 }
 
-// Not to know the Deployment is not to be at its end.
+// Not being able to read the Deployment doesn't mean that it's complete.
+//
+// Function: Deployments.ReplaceAll
 func TestADeploymentThatCannotBeReadIsAFailure(t *testing.T) {
 	for _, resource := range []string{"deployments", "replicasets"} {
 		inMemory(t, func(w *world) {

@@ -1,16 +1,12 @@
 package mini
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -62,21 +58,14 @@ func (w *Webhook) Run(ctx context.Context) error {
 
 // Admission decides about one request. An error denies it: if it is of apierrors, its
 // code and reason are the answer's, otherwise they are 403 and Forbidden. Without an
-// error the request is allowed, changed by the operations if there are any.
+// error the request is allowed. If patch isn't empty, it's a JSON patch, which the API
+// server applies to the object.
 type Admission func(
-	context.Context, *admissionv1.AdmissionRequest,
-) ([]Operation, error)
+	ctx context.Context, req *admissionv1.AdmissionRequest,
+) (patch []byte, err error)
 
-// Operation is one step of a JSON patch (RFC 6902): add or remove. To add what is there
-// replaces it.
-type Operation struct {
-	Op    string          `json:"op"`
-	Path  string          `json:"path"`
-	Value json.RawMessage `json:"value,omitempty"`
-}
-
-// ServeHTTP reads a review, and sends it back with an answer. What is not a review gets
-// an HTTP error. An error of the Admission, in contrast, is an answer.
+// ServeHTTP reads a review, and sends it back with an answer. A body that isn't a review
+// gets an HTTP error. A denial isn't an HTTP error: it's an answer.
 func (a Admission) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var review admissionv1.AdmissionReview
 	body := http.MaxBytesReader(w, r.Body, maxReview)
@@ -100,14 +89,14 @@ func (a Admission) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (a Admission) answer(
 	ctx context.Context, req *admissionv1.AdmissionRequest,
 ) *admissionv1.AdmissionResponse {
-	operations, err := a(ctx, req)
+	patch, err := a(ctx, req)
 	if err != nil {
 		return &admissionv1.AdmissionResponse{Result: statusOf(err)}
 	}
 	response := &admissionv1.AdmissionResponse{Allowed: true}
-	if len(operations) > 0 {
+	if len(patch) > 0 {
+		response.Patch = patch
 		response.PatchType = new(admissionv1.PatchTypeJSONPatch)
-		response.Patch, _ = json.Marshal(operations) // it is made of JSON
 	}
 	return response
 }
@@ -125,13 +114,13 @@ func statusOf(err error) *metav1.Status {
 	return &status
 }
 
-// Validate has check called with the old and the new state of an object. The old one is
-// nil if the object is being created, the new one if it is being deleted. An error of
-// check denies the request.
+// Validate calls check with the old and the new state of an object. The old one is nil
+// if the object is being created, the new one if it is being deleted. An error of check
+// denies the request.
 func Validate[T Object](check func(ctx context.Context, old, new T) error) Admission {
 	return func(
 		ctx context.Context, req *admissionv1.AdmissionRequest,
-	) ([]Operation, error) {
+	) ([]byte, error) {
 		old, err := decode[T](req, req.OldObject)
 		if err != nil {
 			return nil, err
@@ -157,66 +146,3 @@ func decode[T Object](
 	}
 	return obj, err
 }
-
-// Default has fill called with each object that is about to be stored. What fill changes
-// is the patch: fields that T does not know stay as they are. They are lost only in a
-// list that fill changes, because a list is replaced whole.
-func Default[T Object](fill func(ctx context.Context, obj T) error) Admission {
-	return func(
-		ctx context.Context, req *admissionv1.AdmissionRequest,
-	) ([]Operation, error) {
-		obj, err := decode[T](req, req.Object)
-		if err != nil {
-			return nil, err
-		}
-		if len(req.Object.Raw) == 0 {
-			return nil, nil // a deletion has no object: nothing will be stored
-		}
-		before, err := json.Marshal(obj)
-		if err != nil {
-			return nil, err
-		}
-		if err := fill(ctx, obj); err != nil {
-			return nil, err
-		}
-		after, err := json.Marshal(obj)
-		if err != nil {
-			return nil, err
-		}
-		return diff("", req.Object.Raw, before, after), nil
-	}
-}
-
-// diff returns the operations on sent, the object as the API server has sent it, that
-// make the change from before to after. Those two are encoded from the Go type: they lack
-// fields that it does not know, and have empty ones that sent lacks.
-func diff(path string, sent, before, after json.RawMessage) (ops []Operation) {
-	s, b, a := fields(sent), fields(before), fields(after)
-	if s == nil || a == nil {
-		return []Operation{{Op: "add", Path: path, Value: after}}
-	}
-	keys := maps.Clone(a)
-	maps.Copy(keys, b)
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		at := path + "/" + pointer.Replace(key)
-		switch {
-		case bytes.Equal(b[key], a[key]):
-		case a[key] == nil:
-			ops = append(ops, Operation{Op: "remove", Path: at})
-		default:
-			ops = append(ops, diff(at, s[key], b[key], a[key])...)
-		}
-	}
-	return ops
-}
-
-// fields returns the fields of a JSON object, and nil of anything else.
-func fields(raw json.RawMessage) (all map[string]json.RawMessage) {
-	if json.Unmarshal(raw, &all) != nil {
-		return nil
-	}
-	return all
-}
-
-// pointer escapes a key for the path of an operation (RFC 6901).
-var pointer = strings.NewReplacer("~", "~0", "/", "~1")

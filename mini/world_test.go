@@ -35,9 +35,15 @@ type world struct {
 // returns: a goroutine that is left over fails the test.
 func inMemory(t *testing.T, test func(w *world)) {
 	t.Helper()
+	// Hardly a test asks who owns which field, and to track it takes a third of the time.
+	inMemoryWith(t, fakeapi.Options{NoManagedFields: true}, test)
+}
+
+// inMemoryWith is inMemory with an API server of its own kind.
+func inMemoryWith(t *testing.T, options fakeapi.Options, test func(w *world)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		// No test asks who owns which field, and to track it takes a third of the time.
-		server := fakeapi.New(fakeapi.Options{NoManagedFields: true})
+		server := fakeapi.New(options)
 		defer server.Close()
 		cluster, err := mini.NewCluster(server.Config(), scheme.Scheme)
 		require.NoError(t, err)

@@ -2,9 +2,9 @@ package trace
 
 import "context"
 
-// Cursor reads a recorder's events one after the other while they are being
-// recorded. Cursors are independent of each other, and one that waits costs the
-// writers nothing until there is an event for it. A Cursor belongs to one goroutine.
+// Cursor reads a recorder's events one after another while they're being recorded. Cursors are
+// independent of each other, and one that waits costs the writers nothing until there's an event
+// for it. A Cursor belongs to one goroutine.
 type Cursor struct {
 	rec  *Recorder
 	next uint64 // the number of the first event that was neither returned nor counted as lost
@@ -21,8 +21,8 @@ func (r *Recorder) Cursor() *Cursor {
 	return c
 }
 
-// Read returns, without waiting, the events that were recorded since the last
-// Read, and how many more there were that the ring had overwritten by now.
+// Read returns, without waiting, the events that were recorded since the last Read, and how many
+// more the ring has already overwritten.
 func (c *Cursor) Read() (events []Event, lost uint64) {
 	if c.rec == nil {
 		return nil, 0
@@ -39,9 +39,9 @@ func (c *Cursor) Read() (events []Event, lost uint64) {
 	return events, lost
 }
 
-// readSome reads a few events up to number until. It holds the lock for as
-// long as copying them takes, so "a few" bounds what a reader of a large ring
-// can cost a writer: about a microsecond.
+// readSome reads a few events, up to number until. It holds the lock for as long as copying them
+// takes, so "a few" bounds how much a reader of a large ring can cost a writer: about a
+// microsecond.
 func (c *Cursor) readSome(events []Event, until uint64) (more []Event, lost uint64) {
 	const few = 64
 	r := c.rec
@@ -57,9 +57,9 @@ func (c *Cursor) readSome(events []Event, until uint64) (more []Event, lost uint
 	return events, lost
 }
 
-// Wait blocks until there is something to Read, or until ctx ends. It returns the cause of ctx's
+// Wait blocks until there's something to Read, or until ctx ends. It returns the cause of ctx's
 // end, and nil otherwise. The end of ctx comes first: a reader that lags behind always has
-// something to Read, and must stop nevertheless. It gets the rest by a last Read.
+// something to Read, and must stop nevertheless. It gets the rest with a last Read.
 func (c *Cursor) Wait(ctx context.Context) error {
 	if c.rec == nil {
 		<-ctx.Done()
@@ -81,8 +81,8 @@ func (c *Cursor) Wait(ctx context.Context) error {
 	}
 }
 
-// changedAfter returns a channel that is closed when the event with number
-// next is there, or nil if it is there now. All cursors that wait share the channel.
+// changedAfter returns a channel that is closed when the event with number next arrives, or nil if
+// it has already. All waiting cursors share the channel.
 func (r *Recorder) changedAfter(next uint64) <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()

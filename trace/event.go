@@ -1,8 +1,8 @@
 // Package trace is the flight recorder: a bounded ring of small typed events
 // that answers "why was this object reconciled?".
 //
-// Every layer records what it did in the Recorder that it was given. A reader gets the events as a
-// slice, through a live Cursor, as a narrated Timeline or as JSON lines.
+// Every layer records what it did in the Recorder that it was given. You get the events as a slice,
+// through a live Cursor, as a narrated Timeline or as JSON lines.
 //
 // Neighbours: below it is only the standard library. Above it are all the layers: the informer, the
 // workqueue and the manager each take a *Recorder; nil is off.
@@ -24,15 +24,15 @@ type Event struct {
 	Outcome Outcome
 	Layer   string // that recorded it: "listwatch", "queue", a controller's name
 
-	Object    string // the object's kind: "Pod"; empty if the layer does not know it
+	Object    string // the object's kind: "Pod"; empty if the layer doesn't know it
 	Namespace string // empty for a cluster-scoped object
 	Name      string // empty when the event is about a whole collection
 	Version   string // the resourceVersion
 
-	// ToObject, ToNamespace and ToName are the request that a Handler made of the
-	// object, and the kind that the request is for. They tie a Pod's event to its
-	// owner's reconcile. ToObject is empty if the handler does not know the kind.
-	// Of a Write, they are the request in whose reconcile it was written.
+	// ToObject, ToNamespace and ToName are the request that a Handler made from the object, and the
+	// kind that the request is for. They tie a Pod's event to its owner's reconcile. ToObject is
+	// empty if the handler doesn't know the kind. For a Write, they're the request in whose
+	// reconcile it was written.
 	ToObject    string
 	ToNamespace string
 	ToName      string
@@ -46,9 +46,8 @@ type Event struct {
 // Kind says what happened.
 type Kind uint8
 
-// The kinds, in the order in which an event passes through the layers. The
-// comments name the fields that a kind uses besides Layer, Object, Namespace
-// and Name.
+// The kinds, in the order in which an event passes through the layers. The comments name the fields
+// that a kind uses besides Layer, Object, Namespace and Name.
 const (
 	// What a ListerWatcher and the reflector do.
 	List       Kind = iota + 1 // a list returned: Count items, Version, Took; Failed with a Reason
@@ -61,21 +60,24 @@ const (
 	Backoff                    // a pause of Took before attempt Count: Reason
 
 	// What the informer does.
-	Delta    // a list showed that an object is gone, which no watch reported: Op is tombstone
-	Index    // the store and its indices took a change: Op, Count objects now held
-	Synced   // the first list has reached the store: Count objects
-	Resync   // every object is handed to the handlers again: Count objects
-	Notified // a listener was given the event: Op
+	Delta  // a list showed that an object was deleted, which no watch reported: Op is tombstone
+	Index  // the store and its indices were changed: Op, Count objects now held
+	Synced // the first list has reached the store: Count objects
+	Resync // every handler gets every object again: Count objects
+	// Condition: an object's status says that it doesn't make progress. Op is the condition's type,
+	// Reason; Took is how long it has been so. Without a Reason, that's over.
+	Condition
+	Notified // a listener got the event: Op
 
-	// What decides whether, and for whom, there is work.
+	// What decides whether there's work, and for which request.
 	Predicate // a verdict on an event: Op, Reason is the predicate, Passed or Filtered
 	Handler   // an event became a request: Op, ToObject, ToNamespace, ToName; Reason is the handler
 
 	// What the queue does.
-	Enqueue // a key was added: Reason; Deduplicated or Deferred if it did not grow the queue
+	Enqueue // a key was added: Reason; Deduplicated or Deferred if it didn't grow the queue
 	Delay   // a key will be added after Took: Reason, Count earlier failures; Replaced if it moved
 	Dequeue // a worker took the key after Took in the queue
-	Done    // the worker is finished with the key
+	Done    // the worker has finished with the key
 
 	// What the controller and its client do.
 	ReconcileStart // Reason, Count causes that were merged into this one
@@ -84,18 +86,19 @@ const (
 	Admission      // a webhook's answer: Op, Passed or Refused, Reason
 
 	// What the manager does.
-	Start // a runnable started; or a group of them: Op is how far it is
-	Stop  // a runnable stopped: Reason; or a group of them: Op is how far it is
+	Start // a runnable started; or a group of them: Op is its phase
+	Stop  // a runnable stopped: Reason; or a group of them: Op is its phase
 	Lease // leader election: Op acquired, renewed or lost, Reason
 
-	// Note is free text in Reason, for demos and for what no kind fits.
+	// Note is free text in Reason, for demos and for anything that fits no kind.
 	Note
 )
 
 var kindNames = [...]string{
 	List: "list", WatchStart: "watch start", WatchEvent: "watch event", Bookmark: "bookmark",
 	WatchEnd: "watch end", Expired: "expired", Error: "error", Backoff: "backoff",
-	Delta: "delta", Index: "index", Synced: "synced", Resync: "resync", Notified: "notified",
+	Delta: "delta", Index: "index", Synced: "synced", Resync: "resync", Condition: "condition",
+	Notified:  "notified",
 	Predicate: "predicate", Handler: "handler",
 	Enqueue: "enqueue", Delay: "delay", Dequeue: "dequeue", Done: "done",
 	ReconcileStart: "reconcile start", ReconcileEnd: "reconcile end",
@@ -104,14 +107,14 @@ var kindNames = [...]string{
 	Note: "note",
 }
 
-// WatchList is the Op of a WatchStart that begins with all objects. Its Version is not a position
+// WatchList is the Op of a WatchStart that begins with all objects. Its Version isn't a position
 // in the history, but a lower bound: the objects are no older.
 const WatchList = "WatchList"
 
 // String returns the kind's name in a timeline and in JSON.
 func (k Kind) String() string { return nameIn(kindNames[:], int(k)) }
 
-// Outcome says how an event of a kind ended that can end in more than one way.
+// Outcome says how an event ended whose kind can end in more than one way.
 type Outcome uint8
 
 const (
@@ -119,13 +122,13 @@ const (
 	Failed               // Reason holds the error
 	Requeued             // a reconcile that wants to be called again; Reason may say when
 	Conflict             // a write that lost against another writer
-	Deduplicated         // an enqueue of a key that was waiting already
+	Deduplicated         // an enqueue of a key that was already waiting
 	Deferred             // an enqueue of a key that a worker holds: it waits for Done
 	Replaced             // a delay that moved an earlier one of the same key
 	Passed               // a predicate or webhook that said yes
 	Filtered             // a predicate that said no
 	Refused              // a webhook that said no
-	GivenUp              // a reconcile that failed and is not tried again; Reason holds the error
+	GivenUp              // a reconcile that failed and isn't tried again; Reason holds the error
 	Waiting              // a reconcile that waits for the object in Reason
 )
 
@@ -144,8 +147,8 @@ func (o Outcome) String() string {
 	return nameIn(outcomeNames[:], int(o))
 }
 
-// nameIn tolerates a number without a name: an event may come from a newer
-// recording than the program that prints it.
+// nameIn tolerates a number without a name, because a recording may be newer than the program that
+// prints it.
 func nameIn(names []string, i int) string {
 	if i >= len(names) || names[i] == "" {
 		return "unknown"

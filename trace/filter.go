@@ -2,8 +2,7 @@ package trace
 
 import "slices"
 
-// Filter selects events. Each field that is set must match; the zero Filter
-// matches everything.
+// Filter selects events. Each field that is set must match; the zero Filter matches everything.
 type Filter struct {
 	Kinds     []Kind // any of these
 	Layer     string
@@ -14,10 +13,10 @@ type Filter struct {
 
 // Match reports whether the filter selects the event.
 //
-// An event matches a key in two ways: it is about that key, or it made a
-// request for it. The second finds, for a ReplicaSet, the Pod event whose
-// handler asked for it. A Deployment and a Service of the same name are two keys.
-// A layer that does not know the kind leaves it empty, and its events match any.
+// An event matches a key in two ways: it's about that key, or it made a request for it. The second
+// finds, for a ReplicaSet, the Pod event whose handler enqueued it. A Deployment and a Service of
+// the same name are two keys. A layer that doesn't know the kind leaves it empty, and its events
+// match any.
 func (f Filter) Match(e Event) bool {
 	if len(f.Kinds) > 0 && !slices.Contains(f.Kinds, e.Kind) {
 		return false
@@ -33,7 +32,7 @@ func (f Filter) Match(e Event) bool {
 		(f.Name == "" || f.Name == e.Name)
 }
 
-// made reports whether the event is of a request for the key.
+// made reports whether the event made a request for the key.
 func (f Filter) made(e Event) bool {
 	return f.Name != "" && f.Name == e.ToName && f.sameObject(e.ToObject) &&
 		(f.Namespace == "" || f.Namespace == e.ToNamespace)
@@ -54,10 +53,9 @@ func (f Filter) Select(events []Event) []Event {
 	return out
 }
 
-// Why returns the events that explain why a key was reconciled: everything
-// about the key itself and, for each request that a handler made for it from
-// another object, how that other object's change came in (the events of that
-// object at the same resourceVersion, before the handler).
+// Why returns the events that explain why a key was reconciled: everything about the key itself
+// and, for each request that a handler made for it from another object, how that other object's
+// change arrived (the events of that object at the same resourceVersion, before the handler).
 func Why(events []Event, object, namespace, name string) []Event {
 	key := Filter{Object: object, Namespace: namespace, Name: name}
 	type change struct{ object, namespace, name, version string }
@@ -70,8 +68,8 @@ func Why(events []Event, object, namespace, name string) []Event {
 	var out []Event
 	for _, e := range events {
 		caused := e.Seq <= until[change{e.Object, e.Namespace, e.Name, e.Version}]
-		// A request that a handler made of the same change for another key belongs to the story of
-		// that key.
+		// A request that a handler made from the same change for another key belongs to that key's
+		// story.
 		if key.Match(e) || caused && e.Kind != Handler {
 			out = append(out, e)
 		}

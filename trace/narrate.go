@@ -49,7 +49,7 @@ func narrateWatching(e Event) string {
 }
 
 // narrateStart says what the version means: the one from which a watch resumes, or a lower bound
-// for that of a list.
+// for a list's.
 func narrateStart(e Event) string {
 	switch {
 	case e.Op != WatchList:
@@ -72,6 +72,11 @@ func narrateInforming(e Event) string {
 		return "the first list is in the store: " + plural(e.Count, "object")
 	case Resync:
 		return "handing out " + plural(e.Count, "object") + " again"
+	case Condition:
+		if e.Reason == "" {
+			return e.Op + " is as it should be again"
+		}
+		return e.Op + " says that it isn't getting anywhere" + because(e.Reason)
 	case Notified:
 		return e.Op + " handed to the listener"
 	case Predicate:

@@ -13,6 +13,7 @@ import (
 func TestWhatAReaderGetsAndWhatItMissesAreAllThereWas(t *testing.T) {
 	const writers, each = 4, 20_000
 	r := New(64)
+	c := r.Cursor() // before the writers: it begins with the oldest event that is still there
 	var writing sync.WaitGroup
 	for range writers {
 		writing.Go(func() {
@@ -23,7 +24,6 @@ func TestWhatAReaderGetsAndWhatItMissesAreAllThereWas(t *testing.T) {
 	}
 	done := make(chan struct{})
 	go func() { writing.Wait(); close(done) }()
-	c := r.Cursor()
 	var got, missed, last uint64
 	read := func() {
 		events, lost := c.Read()

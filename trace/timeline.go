@@ -17,8 +17,8 @@ import (
 //
 // The zero Timeline works. Rendering is pure; only Write and Follow do I/O.
 //
-// Names and errors come from servers, and from whoever made the object. So a line break or an escape
-// sequence in one of them is shown, as \n or \x1b, and doesn't reach the terminal.
+// Names and errors come from servers, and from whoever made the object. So a line break or an
+// escape sequence in one of them is shown as \n or \x1b, and doesn't reach the terminal.
 type Timeline struct {
 	Filter Filter // what to show; zero shows everything
 	Color  bool   // ANSI colours; the caller knows whether its output is a terminal
@@ -46,9 +46,9 @@ func (t Timeline) Write(w io.Writer, events []Event) error {
 	return nil
 }
 
-// Follow renders events as they are recorded, from the oldest one that rec still holds, until ctx
-// ends. It still writes what was recorded before ctx ended. If events come faster than w takes
-// them, a line says how many are missing.
+// Follow renders events as they're recorded, from the oldest one that rec still holds, until ctx
+// ends. It still writes events that were recorded before ctx ended. If events come faster than w
+// takes them, a line says how many are missing.
 func (t Timeline) Follow(ctx context.Context, rec *Recorder, w io.Writer) error {
 	c := rec.Cursor()
 	for {
@@ -78,7 +78,7 @@ func (t *Timeline) widen(e Event) {
 	t.ObjectWidth = max(t.ObjectWidth, len(printable(subject(e))))
 }
 
-// Line renders one event, even if the filter does not select it.
+// Line renders one event, even if the filter doesn't select it.
 func (t Timeline) Line(e Event) string {
 	s := fmt.Sprintf("%8.3fs  %-*s  %s  %-*s  %s",
 		e.At.Seconds(), t.LayerWidth, printable(e.Layer), t.paint(e),
@@ -86,7 +86,7 @@ func (t Timeline) Line(e Event) string {
 	return strings.TrimRight(s, " ")
 }
 
-// printable writes what a terminal would act on in Go's notation.
+// printable escapes characters that a terminal would act on, in Go's notation.
 func printable(s string) string {
 	isActive := func(r rune) bool { return !unicode.IsPrint(r) }
 	if !strings.ContainsFunc(s, isActive) {

@@ -102,7 +102,7 @@ func TestTheRecorderSaysHowLongTheDelayIs(t *testing.T) {
 	})
 }
 
-// The text counts how often the timer is set. To set it for every alarm costs time
+// The text counts how often the timer is set. Setting it for every alarm costs time
 // under the lock; not to set it again loses all alarms but the first.
 func TestTheTimerIsSetForAnEarlierAlarmAndForTheNextOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

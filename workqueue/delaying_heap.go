@@ -6,30 +6,30 @@ import (
 	"time"
 )
 
-// delays knows which alarms are pending, and which of them is due first. An item has one
-// alarm at most. Whether it waits for a worker, or a worker holds it, does not matter here.
+// delays knows which alarms are pending, and which of them is due first. An item has one alarm at
+// most. Whether it waits for a worker, or a worker holds it, doesn't matter here.
 //
-// It is a value without lock, clock or timer: moments are durations since the
-// queue was made, and come in as arguments.
+// It's a value without lock, clock or timer: moments are durations since the queue was made, and
+// come in as arguments.
 type delays[T comparable] struct {
 	alarms map[T]*alarm[T]
 	heap   alarmHeap[T] // the same alarms, the one that is due first at the top
 	newest uint64       // the order of the newest alarm
 }
 
-// alarm is what is known about an item that is to be added later. Its priority and causes
-// are its own until then: an Add that comes earlier is other work.
+// alarm is an item that will be added later. Until then its priority and causes are its own: an Add
+// that comes earlier is other work.
 type alarm[T comparable] struct {
 	item     T
 	group    string
-	at       time.Duration // when it is due
+	at       time.Duration // when it's due
 	priority int
 	causes   Causes
 	order    uint64 // of two that are due at the same moment, the lower comes first
 	index    int    // in the heap
 }
 
-// delayOutcome is what became of a request for an alarm.
+// delayOutcome is the result of a request for an alarm.
 type delayOutcome uint8
 
 const (
@@ -38,10 +38,9 @@ const (
 	delayKept                        // it was pending, and its moment stays
 )
 
-// add sets an item's alarm to a moment. If one is pending already, the earlier moment
-// counts, the higher priority, and the causes of both; unless request.replace is
-// set: then the new moment counts. It panics, and changes nothing, if the item cannot be the
-// key of a map.
+// add sets an item's alarm to a moment. If one is already pending, the earlier moment counts, the
+// higher priority, and the causes of both. With request.replace, the new moment counts. If the item
+// can't be the key of a map, add panics and changes nothing.
 func (d *delays[T]) add(
 	item T, group string, at time.Duration, request addRequest,
 ) (*alarm[T], delayOutcome) {
@@ -69,7 +68,7 @@ func (d *delays[T]) add(
 	return a, delayMoved
 }
 
-// next returns when the first alarm is due; false if there is none.
+// next returns when the first alarm is due; false if there's none.
 func (d *delays[T]) next() (at time.Duration, ok bool) {
 	if len(d.heap) == 0 {
 		return 0, false
@@ -77,18 +76,18 @@ func (d *delays[T]) next() (at time.Duration, ok bool) {
 	return d.heap[0].at, true
 }
 
-// pop removes an alarm that is due by now, and returns it; nil if there is none.
+// pop removes an alarm that is due by now, and returns it, or nil if there is none.
 func (d *delays[T]) pop(now time.Duration) *alarm[T] {
 	if at, ok := d.next(); !ok || at > now {
 		return nil
 	}
-	// not by its item: a map does not find one that is not equal to itself
+	// not by its item: a map doesn't find one that isn't equal to itself
 	a := heap.Pop(&d.heap).(*alarm[T])
 	delete(d.alarms, a.item)
 	return a
 }
 
-// remove takes an item's alarm out, due or not, and returns it; nil if there is none.
+// remove takes an item's alarm out, due or not, and returns it, or nil if there is none.
 func (d *delays[T]) remove(item T) *alarm[T] {
 	a := d.alarms[item]
 	if a != nil {
@@ -127,8 +126,8 @@ func (h *alarmHeap[T]) Pop() any {
 	return a
 }
 
-// later returns the moment that is a while after now. A delay that is too long to
-// count, such as the one of a token bucket that never fills, never ends.
+// later returns the moment that is a while after now. A delay that is too long to count, such as
+// that of a token bucket that never fills, never ends.
 func later(now, while time.Duration) time.Duration {
 	if while > math.MaxInt64-now {
 		return math.MaxInt64

@@ -7,22 +7,21 @@ import (
 
 // PriorityQueue is a RateLimitingQueue in which more important items come first.
 //
-// Guarantees, besides those of the layers below: of several adds of an item the
-// highest priority counts. Items of a lower priority still get at least one turn
-// in Patience+n, where n is the number of priorities that wait. If there is a Group,
-// the groups of a priority take turns.
+// Guarantees, besides those of the layers below: of several adds of an item the highest priority
+// counts. Items of a lower priority still get at least one turn in Patience+n, where n is the
+// number of priorities that wait. If there's a Group, the groups of a priority take turns.
 //
-// Caveats: priorities are for a few classes of work. Each of the lower ones takes one
-// turn in Patience+1 while it waits: one of them costs the highest 3 percent of the
-// turns, and more than Patience of them cost it its precedence; all take turns then.
+// Caveats: priorities are for a few classes of work. Each of the lower ones takes one turn in
+// Patience+1 while it waits: one of them costs the highest 3 percent of the turns. If there are
+// more than Patience of them, the highest loses its precedence, and all take turns.
 //
-// With a Group, or when an item is raised to a higher priority, items come out in
-// another order than they went in.
+// With a Group, or when an item is raised to a higher priority, items come out in a different order
+// than they went in.
 //
-// controller-runtime's queue of this name has four goroutines, five if it has a name, and
-// two B-trees, and costs several times as much as a plain queue. A low class starves
-// there while there is work in a higher one, and one tenant's ten thousand items come
-// before another's single one.
+// controller-runtime's queue of this name has four goroutines, five if it has a name, and two
+// B-trees, and costs several times as much as a plain queue. A low class starves there while
+// there's work in a higher one, and one tenant's ten thousand items come before another's single
+// one.
 type PriorityQueue[T comparable] struct {
 	RateLimitingQueue[T]
 	levels *priorityLevels[T] // guarded by Queue.mu
@@ -31,35 +30,35 @@ type PriorityQueue[T comparable] struct {
 // PriorityOptions of a queue. The zero value works.
 type PriorityOptions[T comparable] struct {
 	Options[T]
-	// Limiter says how long items wait that are added rate-limited; nil stands for
-	// &Exponential[T]{}, which is what controller-runtime uses.
+	// Limiter says how long rate-limited items wait; nil means &Exponential[T]{}, which is what
+	// controller-runtime uses.
 	Limiter RateLimiter[T]
-	// Group says which group an item belongs to, such as its namespace. Nil is one
-	// group for all. It must always return the same for an item.
+	// Group returns an item's group, such as its namespace. Nil means one group for all. It must
+	// always return the same group for an item.
 	Group func(item T) string
-	// Patience is how many items of higher priorities may overtake a lower one
-	// that waits; 0 stands for 32. There should be far fewer priorities than that.
+	// Patience is how many items of higher priorities may overtake a lower one that waits; 0 means
+	// 32. There should be far fewer priorities than that.
 	Patience int
 }
 
-// LowPriority is the class of work that can wait: the items of an initial list,
-// and of a resync, which may not have changed at all. Work has priority 0
-// unless AddWithOpts gives another. The number is controller-runtime's.
+// LowPriority is the class of work that can wait: the items of an initial list, and of a resync,
+// which may not have changed at all. Work has priority 0 unless AddWithOpts sets another. The
+// number is controller-runtime's.
 const LowPriority = -100
 
 // AddOpts says how an item is added. The zero value is a plain Add.
 type AddOpts struct {
-	// After is a delay; less than zero is now. With RateLimited, the limiter counts a
-	// failure and returns a delay of its own. The shorter of the two counts, as in
-	// controller-runtime, but an After of zero leaves it to the limiter.
+	// After is a delay; a negative one is now. With RateLimited, the limiter counts a failure and
+	// returns its own delay. The shorter of the two counts, as in controller-runtime, but an After
+	// of zero leaves it to the limiter.
 	After       time.Duration
 	RateLimited bool
-	// Priority is the item's; nil stands for 0.
+	// Priority is the item's priority; nil means 0.
 	Priority *int
-	// Reason is what the worker finds in Work.Causes.
+	// Reason is for the worker, who finds it in Work.Causes.
 	Reason string
-	// About is the object that Reason is about, if there is one. Its namespace and name take the
-	// place of the first * in Reason when somebody reads it, which costs an add nothing.
+	// About is the object that Reason is about, if there is one. Its namespace and name replace the
+	// first * in Reason when somebody reads it, so it costs an add nothing.
 	About Subject
 }
 
@@ -82,9 +81,9 @@ func NewPriority[T comparable](options PriorityOptions[T]) *PriorityQueue[T] {
 	return q
 }
 
-// AddWithOpts adds items with priority, delay and rate limit at once. It counts the
-// delayed ones as retries, as controller-runtime does. AddAfter and AddRateLimited
-// count each call, as client-go does.
+// AddWithOpts adds items with priority, delay and rate limit in one call. It counts the delayed ones
+// as retries, as controller-runtime does. AddAfter and AddRateLimited count each call, as client-go
+// does.
 func (q *PriorityQueue[T]) AddWithOpts(o AddOpts, items ...T) {
 	request := addRequest{
 		after: o.After, causes: Causes{Count: 1, first: reason{o.Reason, o.About}},
@@ -113,21 +112,21 @@ func (q *PriorityQueue[T]) GetWithPriority() (item T, priority int, shutdown boo
 	return work.Item, work.Priority, err != nil
 }
 
-// PriorityMetrics is a MetricsProvider that can tell priorities apart. It is given the
-// depth of a PriorityQueue by priority, instead of one number, so that their sum is
-// the depth. controller-runtime does the same, with a label "priority".
+// PriorityMetrics is a MetricsProvider that can tell priorities apart. It gets the depth of a
+// PriorityQueue by priority, instead of one number; their sum is the depth. controller-runtime does
+// the same, with a label "priority".
 //
-// Caveats: a program with a priority for each item makes as many label values. A
-// provider should stop at some number; controller-runtime's puts all into one after 25.
+// Caveats: a program with a priority for each item makes a label value for each. A provider should
+// stop at some number; controller-runtime's puts all others into one after 25.
 type PriorityMetrics interface {
 	MetricsProvider
-	// GaugeByPriority is given the function that reads the values of those priorities
-	// of which there are items, and of priority 0. All else is as for Gauge.
+	// GaugeByPriority gets the function that reads the values of the priorities that have items, and
+	// of priority 0. Everything else is as for Gauge.
 	GaugeByPriority(metric, queue string, read func() map[int]float64) (forget func())
 }
 
-// depthByPriority is the provider that a PriorityQueue gives to the layers below it, which
-// do not know about levels.
+// depthByPriority is the provider that a PriorityQueue gives to the layers below it, which don't
+// know about levels.
 type depthByPriority struct {
 	PriorityMetrics
 	read func() map[int]float64
@@ -140,7 +139,8 @@ func (d depthByPriority) Gauge(metric, queue string, read func() float64) (forge
 	return d.PriorityMetrics.Gauge(metric, queue, read)
 }
 
-// depths is depth by priority: what waits, and what workers hold and was added again.
+// depths is depth by priority: items that wait, and items that workers hold and that were added
+// again.
 func (q *PriorityQueue[T]) depths() map[int]float64 {
 	depths := map[int]float64{0: 0}
 	q.mu.Lock()

@@ -6,22 +6,20 @@ import (
 	"slices"
 )
 
-// priorityLevels is the order of a priority queue. Higher priorities come first, but no
-// level waits forever, and within a level the groups take turns.
+// priorityLevels is the order of a priority queue. Higher priorities come first, but no level waits
+// forever, and within a level the groups take turns.
 //
-// Guarantees: within a level and a group, it is first-in first-out. A level that is
-// not empty has a turn at least once in patience+n pops, where n is the number of
-// levels that are not empty. In a level, an item at the head of its group waits for
-// one item of each other group at most.
+// Guarantees: within a level and a group, it's first in, first out. A level that isn't empty has a
+// turn at least once in patience+n pops, where n is the number of levels that aren't empty. In a
+// level, an item at the head of its group waits for at most one item of each other group.
 //
-// Caveats: each level below the highest takes one pop in patience+1. With more than
-// patience of them nothing is left for the highest, and the levels take turns as if they
-// were equal. Priorities are for a few classes of work, well below patience: each pop looks
-// at all levels.
+// Caveats: each level below the highest takes one pop in patience+1. With more than patience of
+// them, nothing is left for the highest, and the levels take turns as if they were equal.
+// Priorities are for a few classes of work, well below patience: each pop looks at all levels.
 //
-// It is a value without lock or clock; it counts pops instead of time. Other schedulers
-// raise an item's priority while it waits. Such an item would have to be moved again and
-// again, and its bound would depend on how fast the work is done.
+// It's a value without lock or clock; it counts pops instead of time. Other schedulers raise an
+// item's priority while it waits. Such an item would have to be moved again and again, and its
+// bound would depend on how fast the work is done.
 type priorityLevels[T comparable] struct {
 	// patience is how many items of higher levels may overtake a level that waits.
 	patience uint64
@@ -35,11 +33,11 @@ type priorityLevel[T comparable] struct {
 	priority int
 	n        int // how many items
 	lanes    fairLanes[T]
-	// turn is the pop that served the level last, or before which it became busy.
+	// turn is the pop that last served the level, or before which it became busy.
 	turn uint64
 }
 
-// keepLevels is how many levels there may be before those that are empty are removed.
+// keepLevels is how many levels there may be until empty ones are removed.
 const keepLevels = 16
 
 // push puts an entry at the end of its group, in the level of its priority.
@@ -84,8 +82,7 @@ func (l *priorityLevels[T]) pop() *entry[T] {
 	return from.lanes.pop()
 }
 
-// next decides which level has its turn: the one that has waited too long, or
-// else the highest.
+// next decides which level has its turn: one that has waited too long, or else the highest.
 func (l *priorityLevels[T]) next() *priorityLevel[T] {
 	var highest, stalest *priorityLevel[T]
 	for _, level := range l.levels {
@@ -114,15 +111,13 @@ func (l *priorityLevels[T]) raise(e *entry[T], priority int) {
 	l.push(e)
 }
 
-// fairLanes gives each group of items its turn. Every group has a lane, which is first-in
-// first-out; the lanes stand in a ring, and each turn takes one item from the
-// first and sends it to the end. So a group with ten thousand items and one with a
-// single item are served alike: an item at the head of its lane waits for one
-// item of each other group at most.
+// fairLanes gives each group of items its turn. Every group has a lane, which is first in, first
+// out. The lanes form a ring, and each turn takes one item from the first lane and sends that lane
+// to the end. So a group with ten thousand items and one with a single item are served alike: an
+// item at the head of its lane waits for at most one item of each other group.
 //
-// Source: J. Nagle, On packet switches with infinite storage, RFC 970, 1985
-// (round robin over one queue for each source). API Priority and Fairness, in the
-// API server, does the same for requests.
+// Source: J. Nagle, On packet switches with infinite storage, RFC 970, 1985 (round robin over one
+// queue for each source). API Priority and Fairness, in the API server, does the same for requests.
 type fairLanes[T comparable] struct {
 	lanes map[string]*lane[T] // by group; no lane is empty
 	ring  list.List           // of the lanes; the next turn is the first one's
@@ -157,14 +152,14 @@ func (l *fairLanes[T]) pop() *entry[T] {
 	return e
 }
 
-// remove takes out an entry that is somewhere in its group's lane.
+// remove takes out an entry from anywhere in its group's lane.
 func (l *fairLanes[T]) remove(e *entry[T]) {
 	in := l.lanes[e.group]
 	in.remove(e)
 	l.drop(in)
 }
 
-// drop gives up a lane if it is empty.
+// drop removes a lane if it's empty.
 func (l *fairLanes[T]) drop(in *lane[T]) {
 	if in.first == nil {
 		l.ring.Remove(in.place)

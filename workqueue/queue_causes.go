@@ -5,25 +5,25 @@ import (
 	"strings"
 )
 
-// Causes is why an item has to be worked on: how many adds were merged into this
-// piece of work, and the first few different reasons that came with them.
+// Causes says why an item has to be worked on: how many adds were merged into this piece of work,
+// and the first few different reasons that came with them.
 //
-// Reasons are no part of an item's identity: two adds of one item with different
-// reasons are one piece of work.
+// Reasons aren't a part of an item's identity: two adds of one item with different reasons are one
+// piece of work.
 type Causes struct {
 	// Count is the number of adds, with a reason or without.
 	Count int
 	first reason
-	// more holds the second and later reasons. It is a pointer because most items
+	// more holds the second and later reasons. It's a pointer because most items
 	// have one reason, and a queue may hold a million items.
 	more *[keptReasons - 1]reason
 }
 
-// keptReasons bounds what an item that is added again and again can collect.
+// keptReasons bounds how many reasons an item can collect that is added again and again.
 const keptReasons = 4
 
-// reason is why an item was added. Most reasons are never read, so it becomes a text when somebody
-// asks.
+// reason is why an item was added. Most reasons are never read, so it becomes a text only when
+// somebody reads it.
 type reason struct {
 	text  string
 	about Subject
@@ -32,7 +32,7 @@ type reason struct {
 // Subject is the namespace and name of an object that a reason is about.
 type Subject struct{ Namespace, Name string }
 
-// String puts the subject into the place that the text has for it.
+// String puts the subject where the text has a place for it.
 func (r reason) String() string {
 	if r.about == (Subject{}) {
 		return r.text
@@ -61,7 +61,7 @@ func (c *Causes) merge(later Causes) {
 	}
 }
 
-// note keeps a reason, if it is a new one and there is room.
+// note keeps a reason, if it's a new one and there's room.
 func (c *Causes) note(r reason) {
 	switch {
 	case r.text == "" || r == c.first:

@@ -4,16 +4,16 @@ import "time"
 
 // dedup is the heart of the queue. It makes three promises:
 //
-//   - an item that waits already is not put in a second time;
-//   - an item that a worker holds is not given to another;
-//   - an add that comes while a worker holds the item is not lost: the item is
-//     worked on once more, because the worker may have looked before the change.
+//   - an item that already waits isn't put in a second time;
+//   - an item that a worker holds isn't given to another;
+//   - an add that comes while a worker holds the item isn't lost: the item is worked on once more,
+//     because the worker may have looked before the change.
 //
-// They follow from two sets. In dirty is what has work that no worker has taken yet; in
-// processing is what a worker holds. An item that is dirty and not processing is ready: it
-// waits for a worker, in order. client-go's queue has the same three parts.
+// They follow from two sets. dirty has the items with work that no worker has taken yet; processing
+// has the items that workers hold. An item that is dirty and not processing is ready: it waits for
+// a worker, in order. client-go's queue has the same three parts.
 //
-// It is a value without lock, clock or goroutine.
+// It's a value without lock, clock or goroutine.
 type dedup[T comparable] struct {
 	dirty      map[T]*entry[T]
 	processing map[T]*entry[T]
@@ -27,18 +27,18 @@ type entry[T comparable] struct {
 	group    string        // whose turn it takes in a priority queue
 	priority int           // the highest of all adds
 	causes   Causes        // of all adds
-	since    time.Duration // when the first of them came; 0 if times are not measured
-	taken    time.Duration // when a worker took it; 0 if times are not measured
+	since    time.Duration // when the first of them came; 0 if times aren't measured
+	taken    time.Duration // when a worker took it; 0 if times aren't measured
 
-	prev, next *entry[T] // in its order, while it is ready
+	prev, next *entry[T] // in its order, while it's ready
 }
 
-// verdict is what became of an add.
+// verdict is the result of an add.
 type verdict uint8
 
 const (
 	queued   verdict = iota // it waits for a worker now
-	merged                  // there was work for it already, which nobody has taken
+	merged                  // there was already work for it that no worker has taken
 	deferred                // a worker holds it; it will wait again after done
 )
 
@@ -46,8 +46,8 @@ func newDedup[T comparable](order readyOrder[T]) dedup[T] {
 	return dedup[T]{dirty: map[T]*entry[T]{}, processing: map[T]*entry[T]{}, order: order}
 }
 
-// add says that an item needs a look. It panics, and changes nothing, if the item cannot be
-// the key of a map.
+// add says that an item needs work. If the item can't be the key of a map, add panics and changes
+// nothing.
 func (d *dedup[T]) add(
 	item T, group string, priority int, causes Causes, now time.Duration,
 ) verdict {
@@ -76,7 +76,7 @@ func (d *dedup[T]) push(e *entry[T]) {
 	d.ready++
 }
 
-// take hands the next item out. There must be one ready.
+// take hands out the next item. There must be one ready.
 func (d *dedup[T]) take(now time.Duration) *entry[T] {
 	e := d.order.pop()
 	d.ready--
@@ -86,8 +86,8 @@ func (d *dedup[T]) take(now time.Duration) *entry[T] {
 	return e
 }
 
-// done ends the work on an item, and returns it; nil if no worker held the item. If the item was
-// added meanwhile, it is ready again.
+// done ends the work on an item, and returns it, or nil if no worker held it. If the item was added
+// meanwhile, it's ready again.
 func (d *dedup[T]) done(item T) *entry[T] {
 	e := d.processing[item]
 	if e == nil {
@@ -100,26 +100,26 @@ func (d *dedup[T]) done(item T) *entry[T] {
 	return e
 }
 
-// empty returns true if nothing waits and no worker holds anything.
+// empty returns true if no item waits and no worker holds one.
 func (d *dedup[T]) empty() bool { return len(d.dirty) == 0 && len(d.processing) == 0 }
 
-// readyOrder decides in which order ready items are handed out. Its methods are called
-// with the queue's lock held. A queue that is first-in first-out has a fifo;
-// the priority queue has another.
+// readyOrder decides in which order ready items are handed out. Its methods are called with the
+// queue's lock held. A queue that is first in, first out has a fifo; the priority queue has its
+// own.
 type readyOrder[T comparable] interface {
-	// push adds an entry that is not in it.
+	// push adds an entry that isn't in it.
 	push(e *entry[T])
-	// pop removes the next one. There is one: the queue counts them.
+	// pop removes the next entry. There is one: the queue counts them.
 	pop() *entry[T]
-	// raise is called when a waiting entry is added again with a priority that
-	// is higher than its own. It sets the priority and moves the entry.
+	// raise is called when a waiting entry is added again with a priority that is higher than its
+	// own. It sets the priority and moves the entry.
 	raise(e *entry[T], priority int)
 }
 
-// fifo hands out in the order of adding. To it, a priority is only a number that
-// travels with the entry.
+// fifo hands entries out in the order of adding. To it, a priority is only a number that travels
+// with the entry.
 //
-// It is a list whose links are in the entries: one that is raised can leave from the middle.
+// It's a list whose links are in the entries, so an entry that is raised can leave from the middle.
 // client-go appends to a slice and cuts off its head.
 type fifo[T comparable] struct{ first, last *entry[T] }
 

@@ -7,36 +7,44 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// The metrics of a queue have the names that Kubernetes' components and
-// controller-runtime give to those of client-go's queue, and count the same. A provider
-// that labels them with the queue's name, as theirs do, fits the same dashboards.
+// The metrics of a queue have the names that Kubernetes' components and controller-runtime use for
+// client-go's queue, and count the same. If a provider labels them with the queue's name, as theirs
+// do, existing dashboards work.
 const (
-	MetricDepth          = "workqueue_depth"
-	MetricAdds           = "workqueue_adds_total"
-	MetricQueueDuration  = "workqueue_queue_duration_seconds"
-	MetricWorkDuration   = "workqueue_work_duration_seconds"
+	// MetricDepth is how many items wait: for a worker, or, added again during work, for their Done.
+	MetricDepth = "workqueue_depth"
+	// MetricAdds counts the adds that were new work, and weren't merged.
+	MetricAdds = "workqueue_adds_total"
+	// MetricQueueDuration is how long items wait, from the first add to the worker. If it grows,
+	// there are too few workers, or they're too slow.
+	MetricQueueDuration = "workqueue_queue_duration_seconds"
+	// MetricWorkDuration is how long a worker holds an item, from Get to Done.
+	MetricWorkDuration = "workqueue_work_duration_seconds"
+	// MetricUnfinishedWork is how long workers have held the items that they're working on, all
+	// together. If it only grows, some worker hangs.
 	MetricUnfinishedWork = "workqueue_unfinished_work_seconds"
+	// MetricLongestRunning is how long a worker has held the item that was taken first.
 	MetricLongestRunning = "workqueue_longest_running_processor_seconds"
-	MetricRetries        = "workqueue_retries_total"
+	// MetricRetries counts the adds with a delay, and those after a failure.
+	MetricRetries = "workqueue_retries_total"
 )
 
-// MetricsProvider makes the metrics of queues, in whatever system collects them. Each
-// method gets one of the names above, and the queue's.
+// MetricsProvider makes the metrics of queues, in whatever system collects them. Each method gets
+// one of the names above, and the queue's.
 //
-// client-go's has a method for each metric. Two of its gauges, unfinished work and
-// longest running, are set twice a second, from a goroutine that goes over all items in
-// work with the lock held. Here a gauge is read when somebody asks.
+// client-go's has a method for each metric. Two of its gauges, unfinished work and longest running,
+// are set twice a second, from a goroutine that goes over all items in progress with the lock held.
+// Here a gauge is read when somebody needs it.
 type MetricsProvider interface {
 	Counter(metric, queue string) Counter
 	Histogram(metric, queue string) Histogram
-	// Gauge is given the function that reads the value, which may be called from any
-	// goroutine at any time. The queue calls forget once, without its lock, when it is shut
-	// down and its last item is done; until then, a drain can be watched. A gauge that is
-	// kept would keep the queue in memory. A queue whose worker never calls Done for an
-	// item never forgets. forget may be nil.
+	// Gauge gets the function that reads the value; you may call it from any goroutine at any time.
+	// The queue calls forget once, without its lock, when it's shut down and its last item is done;
+	// until then, you can watch a drain. A gauge that isn't forgotten keeps the queue in memory. If
+	// a worker never calls Done for an item, the queue never calls forget. forget may be nil.
 	//
-	// A new queue may have taken the name by then, as when a controller restarts while the
-	// old one drains: forget has to leave the new gauge alone.
+	// By then a new queue may have taken the name, for instance when a controller restarts while
+	// the old one drains. So forget has to leave the new gauge alone.
 	Gauge(metric, queue string, read func() float64) (forget func())
 }
 
@@ -69,15 +77,15 @@ func (q *Queue[T]) newMeter(from MetricsProvider) *queueMeter {
 	}
 }
 
-// depth is how many items wait for a worker, and how many that workers hold were added
-// again. client-go's metric counts both, though its Len does not.
+// depth is how many items wait for a worker, plus how many were added again while workers hold
+// them. client-go's metric counts both, although its Len doesn't.
 func (q *Queue[T]) depth() float64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return float64(len(q.dedup.dirty))
 }
 
-// unfinishedWork adds up for how long each item in work has been held.
+// unfinishedWork is the total time that the items in progress have been held.
 func (q *Queue[T]) unfinishedWork() float64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -88,7 +96,7 @@ func (q *Queue[T]) unfinishedWork() float64 {
 	return sum.Seconds()
 }
 
-// longestRunning is for how long the item has been held that was taken first.
+// longestRunning is how long the oldest item in progress has been held.
 func (q *Queue[T]) longestRunning() float64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -99,7 +107,7 @@ func (q *Queue[T]) longestRunning() float64 {
 	return longest.Seconds()
 }
 
-// gaugesLocked returns how to forget the gauges, the first time that it is called.
+// gaugesLocked returns the functions that forget the gauges, but only the first time it's called.
 func (m *queueMeter) gaugesLocked() (forget []func()) {
 	if m != nil {
 		forget, m.gauges = m.gauges, nil
@@ -107,7 +115,7 @@ func (m *queueMeter) gaugesLocked() (forget []func()) {
 	return forget
 }
 
-// forgetAll calls what gaugesLocked returned.
+// forgetAll calls the functions from gaugesLocked.
 func forgetAll(gauges []func()) {
 	for _, forget := range gauges {
 		if forget != nil {
@@ -126,8 +134,8 @@ func (m *queueMeter) added(n int) {
 	}
 }
 
-// retried counts as client-go does: each AddAfter and AddRateLimited, even one without a
-// delay, but none after a shutdown.
+// retried counts as client-go does: each AddAfter and AddRateLimited, even without a delay, but
+// none after a shutdown.
 func (m *queueMeter) retried() {
 	if m != nil {
 		m.retries.Inc()
@@ -146,10 +154,9 @@ func (m *queueMeter) worked(d time.Duration) {
 	}
 }
 
-// The queue writes to the flight recorder while its lock is held, so that the timeline
-// shows things in the order in which they happened. The recorder calls nothing itself.
-// Only Options.Key, or the item's String method, is the user's code. Callers check
-// Recorder.On first.
+// The queue writes to the flight recorder while its lock is held, so that the timeline shows things
+// in the order in which they happened. The recorder calls no other code. Only Options.Key, or the
+// item's String method, is the user's code. Callers check Recorder.On first.
 
 func (q *Queue[T]) recordAdd(item T, verdict verdict, causes Causes) {
 	event := trace.Event{Kind: trace.Enqueue, Reason: causes.String(), Count: causes.Count}
@@ -162,7 +169,7 @@ func (q *Queue[T]) recordAdd(item T, verdict verdict, causes Causes) {
 	q.record(item, event)
 }
 
-// record fills in what is the same for all events of this layer.
+// record fills in the fields that are the same for all events of this layer.
 func (q *Queue[T]) record(item T, event trace.Event) {
 	event.Layer, event.Object = q.layer(), q.options.Kind
 	if q.options.Key != nil {

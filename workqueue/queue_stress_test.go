@@ -98,7 +98,7 @@ func stress(t *testing.T, seed uint64, q underStress, x exercised, add func(rand
 	x.count("runs in which items wait when the drain begins", left > 0)
 }
 
-// stressed is how much of it has to happen in so many runs.
+// stressed is how much of it has to happen in this many runs.
 func stressed(runs uint64, more exercised) exercised {
 	n := int(runs)
 	atLeast := exercised{

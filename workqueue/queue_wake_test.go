@@ -144,7 +144,7 @@ func TestAllDrainsEnd(t *testing.T) {
 	}
 }
 
-// To read the clock costs as much as the rest of an Add.
+// Reading the clock costs as much as the rest of an Add.
 func TestWithoutMetricsOrRecorderNothingIsMeasured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New(Options[string]{})

@@ -9,19 +9,17 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// RateLimitingQueue is a DelayingQueue that knows how long a failed item has to
-// wait: it asks a RateLimiter.
+// RateLimitingQueue is a DelayingQueue that knows how long a failed item has to wait: it asks a
+// RateLimiter.
 //
-// The three calls of a worker belong together. It gets an item. If the work
-// fails, it calls AddRateLimited; if it succeeds, it calls Forget, or the next
-// failure of the item, next week, waits as long as if there had been no success in
-// between. In either case it calls Done.
+// The three calls of a worker belong together. It gets an item. If the work fails, it calls
+// AddRateLimited. If it succeeds, it calls Forget; otherwise the next failure of the item, next
+// week, waits as long as if there had been no success in between. In either case it calls Done.
 //
-// Caveats: AddRateLimited sets an alarm, as AddAfter does. An Add in the meantime is work of
-// its own: the item is tried at once, because the object changed, and once more when its
-// alarm is due. Forget does not cancel the alarm, as it does not with client-go; Cancel
-// does. An item that fails again before its alarm is due keeps that
-// alarm, and the failure is counted.
+// Caveats: AddRateLimited sets an alarm, as AddAfter does. An Add in the meantime is separate work:
+// the item is tried at once, because the object changed, and again when its alarm is due. Forget
+// doesn't cancel the alarm, and neither does client-go's; Cancel does. An item that fails again
+// before its alarm is due keeps that alarm, and the failure is counted.
 //
 // It satisfies client-go's workqueue.TypedRateLimitingInterface.
 type RateLimitingQueue[T comparable] struct {
@@ -29,7 +27,7 @@ type RateLimitingQueue[T comparable] struct {
 	limiter RateLimiter[T]
 }
 
-// NewRateLimiting returns a RateLimitingQueue; nil stands for DefaultLimiter.
+// NewRateLimiting returns a RateLimitingQueue; a nil limiter means DefaultLimiter.
 func NewRateLimiting[T comparable](
 	limiter RateLimiter[T], options Options[T],
 ) *RateLimitingQueue[T] {
@@ -58,7 +56,7 @@ func (q *RateLimitingQueue[T]) AddRateLimitedBecause(item T, reason string) {
 	q.retry(item, addRequest{causes: because(reason)})
 }
 
-// retry asks the limiter without the queue's lock: it is the user's code.
+// retry calls the limiter without the queue's lock, because it's the user's code.
 func (q *RateLimitingQueue[T]) retry(item T, request addRequest) {
 	request.after = q.limiter.When(item)
 	if q.options.Recorder.On() {
@@ -69,27 +67,15 @@ func (q *RateLimitingQueue[T]) retry(item T, request addRequest) {
 	}
 }
 
-// Forget means that the item succeeded, or is given up: its next failure is its
-// first. It does not take the item out of the queue, nor cancel its alarm.
+// Forget means that the item succeeded, or that the caller has given up on it: its next failure is
+// its first. It neither takes the item out of the queue nor cancels its alarm.
 func (q *RateLimitingQueue[T]) Forget(item T) { q.limiter.Forget(item) }
 
 // NumRequeues is how often the item failed since it was last forgotten.
 func (q *RateLimitingQueue[T]) NumRequeues(item T) int { return q.limiter.NumRequeues(item) }
 
-// RateLimiter decides how long an item has to wait before it is tried again. Its
-// methods may be called from any goroutine. client-go's rate limiters satisfy it.
-type RateLimiter[T comparable] interface {
-	// When counts a failure of the item, and says how long it has to wait.
-	When(item T) time.Duration
-	// Forget means that the item succeeded, or is given up.
-	Forget(item T)
-	// NumRequeues is how often the item failed since it was last forgotten.
-	NumRequeues(item T) int
-}
-
-// DefaultLimiter has the numbers of client-go's default: 5 ms after an item's first
-// failure, then doubled up to 1000 s, and for all items together 10 a second after the
-// first 100.
+// DefaultLimiter has the numbers of client-go's default: 5 ms after an item's first failure, then
+// doubled up to 1000 s; and for all items together 10 a second after the first 100.
 func DefaultLimiter[T comparable]() RateLimiter[T] {
 	return MaxOf[T]{
 		&Exponential[T]{},
@@ -97,16 +83,15 @@ func DefaultLimiter[T comparable]() RateLimiter[T] {
 	}
 }
 
-// Exponential doubles an item's delay with each failure. The zero value works.
-// Nothing may be changed once it is in use.
+// Exponential doubles an item's delay with each failure. The zero value works. Don't change
+// anything once it's in use.
 type Exponential[T comparable] struct {
-	Base  time.Duration // after the first failure; 0 stands for 5 ms
-	Limit time.Duration // the longest delay; 0 stands for 1000 s
-	// Remember bounds how many items are remembered, and is 2 at least; 0 stands for
-	// 1,000,000. The last Remember/2 items that failed wait exactly as long as they
-	// should; one whose failure is longer ago may start again from Base. A hundred
-	// thousand items that are two strings take about 8 MB, and the strings. A map keeps
-	// the room that it once grew to.
+	Base  time.Duration // after the first failure; 0 means 5 ms
+	Limit time.Duration // the longest delay; 0 means 1000 s
+	// Remember bounds how many items are remembered, and is at least 2; 0 means 1,000,000. The last
+	// Remember/2 items that failed wait exactly as long as they should; one whose failure is longer
+	// ago may start again from Base. A hundred thousand items that are two strings take about 8 MB,
+	// plus the strings. A map keeps the room that it once grew to.
 	Remember int
 
 	mu      sync.Mutex // guards counter
@@ -146,13 +131,12 @@ func or[N int | time.Duration](value, otherwise N) N {
 	return value
 }
 
-// Bucket limits all items together: a bucket of tokens that fills at a constant
-// rate. It does not tell items apart, so there is nothing to forget. An item that fails when
-// the bucket is empty waits for a token that is still to come.
+// Bucket limits all items together: a bucket of tokens that fills at a constant rate. It doesn't
+// tell items apart, so there's nothing to forget. An item that fails when the bucket is empty waits
+// for a future token.
 type Bucket[T comparable] struct{ *rate.Limiter }
 
-// When implements RateLimiter. If there will never be a token, it is the longest
-// duration there is.
+// When implements RateLimiter. If there will never be a token, it's the longest possible duration.
 func (b Bucket[T]) When(T) time.Duration { return b.Reserve().Delay() }
 
 // Forget implements RateLimiter.
@@ -161,7 +145,7 @@ func (Bucket[T]) Forget(T) {}
 // NumRequeues implements RateLimiter.
 func (Bucket[T]) NumRequeues(T) int { return 0 }
 
-// MaxOf asks all its limiters, and takes the longest delay.
+// MaxOf calls all its limiters, and takes the longest delay.
 type MaxOf[T comparable] []RateLimiter[T]
 
 // When implements RateLimiter.
@@ -187,14 +171,13 @@ func (m MaxOf[T]) NumRequeues(item T) (most int) {
 	return most
 }
 
-// Jitter makes a limiter's delays longer, each by a random part. Items that failed
-// at the same moment, because the API server was away, then do not all come back
-// at the same moment.
+// Jitter makes a limiter's delays longer, each by a random part. So items that failed at the same
+// moment, because the API server was away, don't all come back at the same moment.
 type Jitter[T comparable] struct {
 	RateLimiter[T]
-	// Fraction is how much longer a delay gets at most: with 0.2, a fifth.
+	// Fraction is how much longer a delay gets at most: with 0.2, by a fifth.
 	Fraction float64
-	// Random is a number from 0 up to 1; nil stands for rand.Float64.
+	// Random is a number from 0 up to 1; nil means rand.Float64.
 	Random func() float64
 }
 
@@ -218,8 +201,8 @@ func (j Jitter[T]) When(item T) time.Duration {
 // backoff is the delay after a number of failures: base, twice base, four times
 // base, and so on, but never more than limit.
 //
-// client-go raises 2 to a power in floating point and then checks whether the result
-// fits. A shift of integers that is checked beforehand is exact, and shorter.
+// client-go raises 2 to a power in floating point and then checks whether the result fits. Shifting
+// integers after a check is exact, and shorter.
 func backoff(base, limit time.Duration, failures int) time.Duration {
 	if base <= 0 {
 		return 0
@@ -230,20 +213,19 @@ func backoff(base, limit time.Duration, failures int) time.Duration {
 	return base << failures
 }
 
-// failureCounter counts how often items failed. It remembers a limited number of items:
-// certainly those that failed last, up to half of the limit, and at most as many others. If
-// more than half of the limit fail in turn, some are forgotten before they fail again; if
-// more than the limit, all are, and none gets beyond the first step. So the limit has to be
-// far above the number of items that fail.
+// failureCounter counts how often items failed. It remembers a limited number of items: certainly
+// those that failed last, up to half of the limit, and at most as many others. If more than half of
+// the limit fail in turn, some are forgotten before they fail again; if more than the limit, all
+// are, and none gets beyond the first step. So the limit has to be far above the number of items
+// that fail.
 //
-// It is there for callers that never forget an item: a controller that does not call
-// Forget for objects that were deleted would otherwise remember each of them until the
-// process ends, as it does with client-go.
+// It's there for callers that never forget an item. A controller that doesn't call Forget for
+// deleted objects would otherwise remember each of them until the process ends, as with client-go.
 //
-// It has two generations. A failure puts the item into the young one. When that
-// is full, it becomes the old one, and what was in the old one and has not failed
-// again is forgotten. A list in the order of the last failures would be exact, but
-// would cost a link for each item, and a move for each failure.
+// It has two generations. A failure puts the item into the young one. When that is full, it becomes
+// the old one. Items of the previous old generation that haven't failed again are forgotten. A list
+// in the order of the last failures would be exact, but would cost a link for each item, and a move
+// for each failure.
 type failureCounter[T comparable] struct {
 	young, old     map[T]int
 	generationSize int // how many items fit into a generation; 0 is no limit
@@ -273,7 +255,7 @@ func (f *failureCounter[T]) count(item T) int {
 	return f.old[item]
 }
 
-// forget means that the item succeeded, or is given up.
+// forget means that the item succeeded, or that the caller has given up on it.
 func (f *failureCounter[T]) forget(item T) {
 	delete(f.young, item)
 	delete(f.old, item)

@@ -13,7 +13,7 @@ import (
 func ExampleRateLimitingQueue() {
 	q := workqueue.NewRateLimiting(&workqueue.Exponential[string]{Base: time.Millisecond}, workqueue.Options[string]{})
 	q.Add("default/web")
-	for range 4 { // a worker goes on for ever
+	for range 4 { // a worker goes on forever
 		item, _ := q.Get()
 		if q.NumRequeues(item) < 3 {
 			fmt.Println("failed")

@@ -234,7 +234,7 @@ func TestJitterLeavesAloneWhatIsNotPutOff(t *testing.T) {
 	require.Equal(t, time.Duration(3), Jitter[int]{constant(1), 3, func() float64 { return 0.9 }}.When(1), "a short delay gets longer, too")
 }
 
-// A worker gives an item up after so many failures. It asks the queue, whose limiter is made of several.
+// A worker gives an item up after some number of failures. It asks the queue, whose limiter is made of several.
 func TestTheFailuresOfAnItemAreThoseOfTheLimiterThatCountsMost(t *testing.T) {
 	fresh, old := &Exponential[int]{}, &Exponential[int]{}
 	for range 3 {

@@ -5,45 +5,18 @@ import (
 	"time"
 )
 
-// This file has client-go's names for what the other files are. A program that mentions them
-// goes on to compile when it imports this package instead. The queues
-// do not know these interfaces: they satisfy them by having the methods.
+// This file has client-go's names for the types and functions of the other files. A program that
+// uses them keeps compiling when it imports this package instead.
 
-// TypedInterface is client-go's name for what Queue does.
-type TypedInterface[T comparable] interface {
-	Add(item T)
-	Len() int
-	Get() (item T, shutdown bool)
-	Done(item T)
-	ShutDown()
-	ShutDownWithDrain()
-	ShuttingDown() bool
-}
-
-// TypedDelayingInterface is client-go's name for what DelayingQueue does.
-type TypedDelayingInterface[T comparable] interface {
-	TypedInterface[T]
-	AddAfter(item T, duration time.Duration)
-}
-
-// TypedRateLimitingInterface is client-go's name for what RateLimitingQueue does, and
-// PriorityQueue.
-type TypedRateLimitingInterface[T comparable] interface {
-	TypedDelayingInterface[T]
-	AddRateLimited(item T)
-	Forget(item T)
-	NumRequeues(item T) int
-}
-
-// TypedQueueConfig is client-go's, without a clock: tests of this library run in a synctest
-// bubble, where time.Now is the clock. The zero value works.
+// TypedQueueConfig is client-go's, without a clock: tests of this library run in a synctest bubble,
+// where time.Now is the clock. The zero value works.
 type TypedQueueConfig[T comparable] struct {
 	Name            string          // the queue's in metrics
 	MetricsProvider MetricsProvider // nil measures nothing; client-go then asks SetProvider's
 }
 
-// TypedDelayingQueueConfig is the same as TypedQueueConfig: none of our layers can be given
-// another in the place of the one below it.
+// TypedDelayingQueueConfig is the same as TypedQueueConfig: you can't replace the layer below any
+// of ours.
 type TypedDelayingQueueConfig[T comparable] = TypedQueueConfig[T]
 
 // TypedRateLimitingQueueConfig is the same, too.
@@ -87,9 +60,6 @@ func NewTypedRateLimitingQueueWithConfig[T comparable](
 	return NewRateLimiting(limiter, optionsOf(config))
 }
 
-// TypedRateLimiter is client-go's name for RateLimiter.
-type TypedRateLimiter[T comparable] = RateLimiter[T]
-
 // TypedBucketRateLimiter is client-go's name for Bucket.
 type TypedBucketRateLimiter[T comparable] = Bucket[T]
 
@@ -104,21 +74,21 @@ func DefaultTypedControllerRateLimiter[T comparable]() TypedRateLimiter[T] {
 	return DefaultLimiter[T]()
 }
 
-// DefaultTypedItemBasedRateLimiter is DefaultLimiter without the limit for all items together,
-// and begins at 1 ms.
+// DefaultTypedItemBasedRateLimiter is DefaultLimiter without the limit for all items together, and
+// starts at 1 ms.
 func DefaultTypedItemBasedRateLimiter[T comparable]() TypedRateLimiter[T] {
 	return NewTypedItemExponentialFailureRateLimiter[T](time.Millisecond, 1000*time.Second)
 }
 
-// NewTypedItemExponentialFailureRateLimiter returns an Exponential. A base or a limit of zero
-// means zero here, not a default.
+// NewTypedItemExponentialFailureRateLimiter returns an Exponential. Here a base or a limit of zero
+// means zero, not the default.
 func NewTypedItemExponentialFailureRateLimiter[T comparable](
 	base, limit time.Duration,
 ) TypedRateLimiter[T] {
 	return &Exponential[T]{Base: zeroMeansNone(base), Limit: zeroMeansNone(limit)}
 }
 
-// zeroMeansNone keeps a zero from being taken for the default. Less than zero is no delay.
+// zeroMeansNone keeps a zero from being taken for the default. A negative value is no delay.
 func zeroMeansNone(d time.Duration) time.Duration {
 	if d == 0 {
 		return -1
@@ -131,8 +101,8 @@ func NewTypedMaxOfRateLimiter[T comparable](limiters ...TypedRateLimiter[T]) Typ
 	return MaxOf[T](limiters)
 }
 
-// TypedWithMaxWaitRateLimiter shortens the delays of a limiter. client-go keeps the fields to
-// itself.
+// TypedWithMaxWaitRateLimiter shortens the delays of a limiter. In client-go the fields are
+// unexported.
 type TypedWithMaxWaitRateLimiter[T comparable] struct {
 	RateLimiter[T]
 	Max time.Duration
@@ -150,8 +120,8 @@ func NewTypedWithMaxWaitRateLimiter[T comparable](
 	return TypedWithMaxWaitRateLimiter[T]{limiter, most}
 }
 
-// TypedItemFastSlowRateLimiter retries an item soon for a number of times, and from then on at
-// long intervals. It suits failures that are over in a moment or last for hours.
+// TypedItemFastSlowRateLimiter retries an item soon for a number of times, and then at long
+// intervals. It suits failures that either end in a moment or last for hours.
 type TypedItemFastSlowRateLimiter[T comparable] struct {
 	fast, slow   time.Duration
 	fastAttempts int

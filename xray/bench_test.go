@@ -29,19 +29,16 @@ import (
 //
 //	go test -run '^$' -bench Steady -benchtime 5000x -count 6 ./xray
 func BenchmarkSteady(b *testing.B) {
-	b.Run("off", func(b *testing.B) { steady(b, nil, false, 0) })
-	b.Run("recorded", func(b *testing.B) { steady(b, trace.New(0), false, 0) })
-	b.Run("followed", func(b *testing.B) { steady(b, trace.New(0), true, 0) })
-	b.Run("viewed", func(b *testing.B) { steady(b, trace.New(0), true, 1) })
+	b.Run("off", func(b *testing.B) { steady(b, nil, 0) })
+	b.Run("recorded", func(b *testing.B) { steady(b, trace.New(0), 0) })
+	b.Run("viewed", func(b *testing.B) { steady(b, trace.New(0), 1) })
 }
 
-func steady(b *testing.B, recorder *trace.Recorder, followed bool, viewers int) {
+func steady(b *testing.B, recorder *trace.Recorder, viewers int) {
 	ctx, stop := context.WithCancel(b.Context())
 	var running sync.WaitGroup
-	if followed {
-		x := xray.New(recorder)
-		running.Go(func() { _ = x.Start(ctx) })
-		server := httptest.NewServer(x)
+	if viewers > 0 {
+		server := httptest.NewServer(xray.New(recorder))
 		defer server.Close()
 		for range viewers {
 			request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/events", nil)

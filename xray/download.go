@@ -16,8 +16,8 @@ const (
 	pieceSize = 64 << 10
 )
 
-// serveDownload sends what write writes. A client that stops reading is dropped after writeLimit, or
-// it would hold its copy of the ring, and a goroutine, for as long as it likes.
+// serveDownload sends the output of write. It drops a client that stops reading after writeLimit:
+// otherwise the client would hold its copy of the ring, and a goroutine, for as long as it likes.
 func (x *XRay) serveDownload(w http.ResponseWriter, format string, write func(io.Writer) error) {
 	if !x.enterDownload() {
 		w.Header().Set("Retry-After", strconv.Itoa(int(writeLimit.Seconds())))
@@ -49,8 +49,8 @@ func (x *XRay) leaveDownload() {
 	x.downloads--
 }
 
-// limited gives a client writeLimit for each piece: one that reads slowly gets all, and one that
-// has stopped is noticed. The server takes the deadline away after the answer.
+// limited gives a client writeLimit for each piece: one that reads slowly gets everything, and one
+// that has stopped is noticed. The server removes the deadline after the answer.
 type limited struct {
 	w       io.Writer
 	control *http.ResponseController

@@ -50,7 +50,12 @@ func TestWhatAViewerIsSentAndWhatItMissedAreAllThereWas(t *testing.T) {
 			r.Header.Set("Last-Event-ID", x.id(trace.Event{Seq: seen}))
 			w := httptest.NewRecorder()
 			x.ServeHTTP(untilLast{w, leave}, r)
-			got := uint64(strings.Count(w.Body.String(), `"seq":`))
+			var got uint64
+			for line := range strings.Lines(w.Body.String()) {
+				if strings.HasPrefix(line, `data: {"seq":`) && !strings.Contains(line, `"kind":"state"`) {
+					got++
+				}
+			}
 			for _, lost := range missed.FindAllStringSubmatch(w.Body.String(), -1) {
 				n, err := strconv.ParseUint(lost[1], 10, 64)
 				require.NoError(t, err)

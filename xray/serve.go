@@ -19,7 +19,7 @@ import (
 )
 
 // Serve shows a recorder to browsers on this machine until ctx ends. It returns the address of the
-// page, which has the buttons of steps, unless that is nil. It is for demos: a manager serves the
+// page, which has the buttons of steps, unless that is nil. It's for demos: a manager serves the
 // page itself.
 func Serve(
 	ctx context.Context, recorder *trace.Recorder, steps *Steps,
@@ -30,8 +30,7 @@ func Serve(
 	if err != nil {
 		return "", err
 	}
-	go func() { _ = x.Start(ctx) }()
-	go func() { <-ended }() // it ends with ctx, and there is nobody to tell
+	go func() { <-ended }() // it ends with ctx, and there's nobody to tell
 	return address, nil
 }
 
@@ -119,7 +118,7 @@ func checkRecording(path string) error {
 		err = json.Unmarshal(line, &first)
 	}
 	if err != nil || first.Seq == 0 || first.Kind == "" {
-		return fmt.Errorf("%s is no recording: X-ray saves one, and so does GET %srecording",
+		return fmt.Errorf("%s isn't a recording: X-ray saves one, and so does GET %srecording",
 			path, Path)
 	}
 	return nil

@@ -15,11 +15,11 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// Steps is the step mode of a demo. It holds workers, and disturbs what passes between the program
+// Steps is the step mode of a demo. It holds workers, and disturbs the traffic between the program
 // and its API server, when somebody presses a button of the page. The machinery knows nothing of
-// it: a demo calls HasWorkers, and Wait before each reconcile, and Wrap is for its rest.Config.
+// it: a demo calls HasWorkers, then Wait before each reconcile, and passes Wrap to its rest.Config.
 //
-// It is not for programs that work: whoever opens the page can stop them.
+// Don't use it in a program that does real work: anybody who opens the page can stop it.
 type Steps struct {
 	recorder *trace.Recorder // gets a note of each press
 
@@ -28,21 +28,21 @@ type Steps struct {
 	holding  bool             // the workers
 	workers  bool             // there are some that call Wait
 	let      int              // reconciles that may pass, while holding
-	resource map[string]*line // by what is watched: "pods"
+	resource map[string]*line // by the watched resource: "pods"
 	loseNext bool             // the answer of the next write
 	leases   bool             // there were requests about a lease
 	cutLease bool             // no request about a lease comes through
-	presses  int              // and what else the page has to know of
+	presses  int              // counts presses, and other changes that the page needs
 }
 
-// line is what happens to the watches of one resource.
+// line is the state of the watches of one resource.
 type line struct {
 	held    bool
 	expired bool // the next watch is refused
 	open    map[*heldBody]bool
 }
 
-// NewSteps returns a step mode that changes nothing yet. What is pressed is recorded.
+// NewSteps returns a step mode that changes nothing yet. It records each press.
 func NewSteps(recorder *trace.Recorder) *Steps {
 	s := &Steps{recorder: recorder, resource: map[string]*line{}}
 	s.changed = sync.NewCond(&s.mu)
@@ -74,14 +74,14 @@ func (s *Steps) Wait(ctx context.Context) error {
 	return nil
 }
 
-// wake makes all who wait look again.
+// wake makes all waiting callers check again.
 func (s *Steps) wake() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.changed.Broadcast()
 }
 
-// press is what a button sends.
+// press is the message of a button.
 type press struct {
 	Do       string `json:"do"`
 	Resource string `json:"resource,omitempty"` // of buttons about a watch
@@ -154,7 +154,7 @@ func (l *line) drop() {
 	}
 }
 
-// stepState is what the page shows on the buttons.
+// stepState is the state of the buttons.
 type stepState struct {
 	Workers  bool     `json:"workers"` // can be held
 	Holding  bool     `json:"holding"`
@@ -165,7 +165,7 @@ type stepState struct {
 	CutLease bool     `json:"cutLease"`
 }
 
-// state returns the state of the buttons, and a number that is another one when they have changed.
+// state returns the state of the buttons, and a number that differs whenever they've changed.
 func (s *Steps) state() (stepState, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,7 +180,7 @@ func (s *Steps) state() (stepState, int) {
 	return state, s.presses
 }
 
-// serveSteps takes what a button sends.
+// serveSteps handles the message of a button.
 func (x *XRay) serveSteps(w http.ResponseWriter, r *http.Request) {
 	// A page of another site can send requests here, too, but a browser says where it is from.
 	if err := http.NewCrossOriginProtection().Check(r); err != nil {
@@ -199,7 +199,7 @@ func (x *XRay) serveSteps(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// Wrap puts the buttons between a client and its connection. It is for rest.Config.Wrap.
+// Wrap puts the buttons between a client and its connection. Pass it to rest.Config.Wrap.
 func (s *Steps) Wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		switch {
@@ -229,8 +229,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// write loses the answer, if that is asked for: the API server has written, and the client does
-// not know.
+// write loses the answer, if the button was pressed: the API server has written, and the client
+// doesn't know.
 func (s *Steps) write(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 	response, err := next.RoundTrip(r)
 	s.mu.Lock()
@@ -252,7 +252,7 @@ func (s *Steps) write(next http.RoundTripper, r *http.Request) (*http.Response, 
 const gone = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",` +
 	`"message":"step mode: too old resource version","reason":"Expired","code":410}`
 
-// watch refuses a watch if that is asked for, and otherwise holds its events when they come.
+// watch refuses a watch if the button was pressed, and otherwise holds its events when they arrive.
 func (s *Steps) watch(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 	name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
 	s.mu.Lock()
@@ -297,7 +297,7 @@ type heldBody struct {
 	cut, closed bool // guarded by steps.mu
 }
 
-// Read hands out what has come when the watch is not held any more.
+// Read returns what has arrived, once the watch is no longer held.
 func (b *heldBody) Read(into []byte) (n int, err error) {
 	n, err = b.ReadCloser.Read(into)
 	b.steps.mu.Lock()

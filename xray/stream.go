@@ -16,12 +16,12 @@ import (
 const (
 	// pictureEvery is the least time between two messages: 20 a second.
 	pictureEvery = 50 * time.Millisecond
-	// quietFor is how long nothing may happen until a comment is sent: a connection that is dead
-	// is noticed, and a proxy keeps one that is not.
+	// quietFor is how long nothing may happen until a comment is sent: we notice a dead connection,
+	// and a proxy keeps a live one.
 	quietFor = 15 * time.Second
 	// writeLimit is how long a viewer may take for one message.
 	writeLimit = 10 * time.Second
-	// messageSize is how many events a browser takes in at once.
+	// messageSize is how many events a browser gets at once.
 	messageSize = 1000
 )
 
@@ -32,7 +32,7 @@ type hello struct {
 	Now     time.Time `json:"now"`     // the page's clock may be another
 }
 
-// serveEvents sends the events as they come, until the viewer or the server goes.
+// serveEvents sends the events as they come, until the viewer disconnects or the server stops.
 func (x *XRay) serveEvents(w http.ResponseWriter, r *http.Request) {
 	ended, err := x.enter(r)
 	if err != nil {
@@ -54,34 +54,17 @@ func (x *XRay) serveEvents(w http.ResponseWriter, r *http.Request) {
 	if s.sendJSON("hello", hello{x.program, x.recorder.Started(), time.Now()}) != nil {
 		return
 	}
-	// told is the newest event that the viewer has, or knows to have missed; 0 for a new viewer.
-	told, pressed := x.seen(r.Header.Get("Last-Event-ID")), -1
-	cursor, first := x.recorder.Cursor(), true
+	read, pressed := newReader(x.recorder, x.seen(r.Header.Get("Last-Event-ID"))), -1
 	for ctx.Err() == nil {
-		if !wait(ctx, cursor) {
+		if !wait(ctx, read.cursor) {
 			if s.send("", "", "") != nil {
 				return
 			}
 			continue
 		}
-		events, _ := cursor.Read() // what the cursor has lost, the viewer may have
-		if len(events) == 0 {
-			continue // the ring has turned while it was read
-		}
-		var lost uint64
-		if told > 0 && events[0].Seq > told+1 {
-			lost = events[0].Seq - told - 1
-		}
-		newest := events[len(events)-1].Seq
-		if first && (told == 0 || lost > 0) { // it's new, or comes back too late
-			events = x.events(events)
-		} else {
-			events = after(events, told)
-		}
-		if x.sendAll(s, events, lost) != nil || x.sendSteps(s, &pressed) != nil {
+		if x.sendAll(s, read.next()) != nil || x.sendSteps(s, &pressed) != nil {
 			return
 		}
-		first, told = false, max(told, newest)
 		select {
 		case <-time.After(pictureEvery):
 		case <-ctx.Done():
@@ -96,12 +79,13 @@ func wait(ctx context.Context, cursor *trace.Cursor) bool {
 	return cursor.Wait(ctx) == nil
 }
 
-// id names an event among all that this program, or an earlier one on the same port, has recorded.
+// id identifies an event among all that this program, or an earlier one on the same port, has
+// recorded.
 func (x *XRay) id(e trace.Event) string {
 	return fmt.Sprintf("%d-%d", x.recorder.Started().UnixNano(), e.Seq)
 }
 
-// seen returns the number of the event that a browser has seen last, when it connects again.
+// seen returns the number of the last event that a browser has seen, when it connects again.
 func (x *XRay) seen(id string) uint64 {
 	started, seq, _ := strings.Cut(id, "-")
 	if started != strconv.FormatInt(x.recorder.Started().UnixNano(), 10) {
@@ -111,14 +95,7 @@ func (x *XRay) seen(id string) uint64 {
 	return n
 }
 
-func after(events []trace.Event, seq uint64) []trace.Event {
-	for len(events) > 0 && events[0].Seq <= seq {
-		events = events[1:]
-	}
-	return events
-}
-
-// sendSteps sends the state of the buttons if it is another one than at the last time.
+// sendSteps sends the state of the buttons if it has changed since the last time.
 func (x *XRay) sendSteps(s stream, pressed *int) error {
 	if x.steps == nil {
 		return nil
@@ -131,20 +108,26 @@ func (x *XRay) sendSteps(s stream, pressed *int) error {
 	return s.sendJSON("steps", state)
 }
 
-func (x *XRay) sendAll(s stream, events []trace.Event, lost uint64) error {
-	if lost > 0 {
-		if err := s.send("lost", "", strconv.FormatUint(lost, 10)); err != nil {
+func (x *XRay) sendAll(s stream, n news) error {
+	if n.lost > 0 {
+		if err := s.send("lost", "", strconv.FormatUint(n.lost, 10)); err != nil {
 			return err
 		}
 	}
-	for some := range slices.Chunk(events, messageSize) {
-		var lines strings.Builder
+	var lines strings.Builder
+	if n.state.Seq > 0 {
+		if err := trace.WriteState(&lines, x.recorder.Started(), n.state); err != nil {
+			return err
+		}
+	}
+	for some := range slices.Chunk(n.events, messageSize) {
 		if err := trace.WriteJSON(&lines, x.recorder.Started(), some); err != nil {
 			return err
 		}
 		if err := s.send("", x.id(some[len(some)-1]), lines.String()); err != nil {
 			return err
 		}
+		lines.Reset()
 	}
 	return nil
 }

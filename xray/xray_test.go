@@ -252,28 +252,31 @@ func TestARecordingIsServedAndAnythingElseRefused(t *testing.T) {
 	stop()
 	require.NoError(t, <-ended)
 
-	require.ErrorContains(t, ServeFile(t.Context(), notes, nil), "is no recording")
+	require.ErrorContains(t, ServeFile(t.Context(), notes, nil), "isn't a recording")
 	require.ErrorContains(t, ServeFile(t.Context(), filepath.Join(dir, "none"), nil), "no such file")
 	require.ErrorContains(t, ServeFile(t.Context(), dir, nil), dir)
 }
 
-func TestANewViewerIsToldWhatIsStillSo(t *testing.T) {
+// A page that is opened after an hour would show a machine without a single object.
+func TestANewViewerIsToldWhatTheRingHasForgotten(t *testing.T) {
 	x := New(trace.New(4))
-	x.open.note(trace.Event{Seq: 1, Kind: trace.List, Layer: "listwatch", Object: "Secret"})
-	for range 10 {
+	x.recorder.Record(trace.Event{Kind: trace.List, Layer: "listwatch", Object: "Secret", Count: 12})
+	for range 9 {
 		x.recorder.Record(event(trace.Enqueue, "one"))
 	}
 	v := view(t, serve(t, x).URL, "")
 	v.until(t, "id: ")
-	require.Contains(t, v.until(t, "data: "), `"object":"Secret"`)
-	v.until(t, `"seq":10,`)
+	state := v.until(t, "data: ")
+	require.Contains(t, state, `{"seq":6,`)
+	require.Contains(t, state, `"caches":[{"object":"Secret","count":12}]`)
+	require.Contains(t, v.until(t, "data: "), `{"seq":7,`, "the ring goes on there")
+	require.Contains(t, answer(x, http.MethodGet, "recording").Body.String(), strings.TrimSpace(strings.TrimPrefix(state, "data: ")))
 }
 
 // A laptop that was closed for an hour would show a picture with a hole in it, and nothing would say so.
 func TestAViewerThatComesBackTooLateIsToldWhatItMissed(t *testing.T) {
 	x := New(trace.New(8))
-	x.open.note(trace.Event{Seq: 1, Kind: trace.List, Layer: "listwatch", Object: "Secret"})
-	x.recorder.Record(event(trace.Enqueue, "one"))
+	x.recorder.Record(trace.Event{Kind: trace.List, Layer: "listwatch", Object: "Secret"})
 	server := serve(t, x)
 	id := strings.TrimSpace(strings.TrimPrefix(view(t, server.URL, "").until(t, "id: "), "id: "))
 	for range 20 {
@@ -287,7 +290,8 @@ func TestAViewerThatComesBackTooLateIsToldWhatItMissed(t *testing.T) {
 		all.WriteString(line)
 	}
 	require.Contains(t, all.String(), "event: lost\ndata: 12\n", "it has event 1, and the ring has the last 8 of 21")
-	require.Contains(t, all.String(), `"object":"Secret"`, "a gap makes the page forget what is so, and this still is")
+	require.Contains(t, all.String(), `{"seq":13,`, "what is so after the gap")
+	require.Contains(t, all.String(), `"caches":[{"object":"Secret","count":0}]`)
 }
 
 // A program may serve the page on two ports. To shut one of them down must neither end the viewers of the other nor crash
@@ -328,19 +332,6 @@ func TestAHeadRequestIsNoViewer(t *testing.T) {
 			}
 			require.Zero(t, x.viewers, path)
 		}
-	})
-}
-
-// A manager without a recorder starts it like one that has one.
-func TestWithoutARecorderStartOnlyWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- New(nil).Start(ctx) }()
-		synctest.Wait()
-		require.Empty(t, ended, "it ends with ctx")
-		stop()
-		require.NoError(t, <-ended)
 	})
 }
 

@@ -10,11 +10,11 @@ import (
 
 const introduction = `# The client beside controller-runtime's, call by call
 
-Written by ` + "`UPDATE=1 go test ./client`" + ` in benchmarks/, which runs each call with both clients on a real API
-server. The rows say what controller-runtime's did. Ours does the same: the same method, path and query,
+` + "`UPDATE=1 go test ./client`" + ` in benchmarks/ makes each call with both clients on a real API server, and writes this
+page. A row says what controller-runtime's client does. Ours does the same: the same method, path and query,
 the same headers (Accept, Content-Type, User-Agent), the same body, the same objects afterwards, and the same
-type of error. UIDs, versions, times and generated names are left out of the comparison; so are the
-requests by which a client discovers the kinds that a server has.
+type of error. We don't compare UIDs, versions, times and generated names, nor the
+requests for discovery.
 
 `
 

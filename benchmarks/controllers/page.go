@@ -11,56 +11,56 @@ import (
 
 const introduction = `# Our controllers beside Kubernetes' own
 
-Written by ` + "`go run ./cmd/controllers -write`" + ` in benchmarks/. ` + "`make compare-controllers`" + ` plays %d scenarios, and %d that are
-drawn from seeds, with the originals of Kubernetes v1.36.3 and with ours, each on an embedded cluster. The nodes and Pods
-are played by the comparison, so that a scenario can say which Pod fails, is never ready, or takes its time to end.
+Does kubectl notice which controllers run? ` + "`make compare-controllers`" + ` plays %d scenarios, and %d more that it
+draws from seeds, with the originals of Kubernetes v1.36.3 and with ours, each on an embedded cluster. The comparison
+plays the nodes and Pods itself, so a scenario can say which Pod fails, is never ready, or takes its time to end.
+(` + "`go run ./cmd/controllers -write`" + ` in benchmarks/ writes this page.)
 
-After each step, when all have done their work, every field of every Deployment, ReplicaSet, Pod, Service and Endpoints
-object of the namespace is compared: metadata, spec, status, and which fields the controllers own (managedFields); in the
-end the Events, and how many objects were created and deleted. Left out or replaced are what is new in each run (UIDs,
-versions, times, addresses, generated names and hashes), how often an Event came, and what depends on the number of steps
-in which a rollout went on (the generation of its ReplicaSets, the numbers in its Events). The order of a list with keys,
-and of ports, has no meaning.
+After each step, when all controllers have finished, we compare every field of every Deployment, ReplicaSet, Pod, Service and
+Endpoints object in the namespace: metadata, spec, status, and which fields the controllers own (managedFields). In the
+end we compare the Events, and how many objects were created and deleted. We leave out what's new in each run (UIDs,
+versions, times, addresses, generated names and hashes), how often an Event came, and everything that depends on the number of
+steps that a rollout took (the generation of its ReplicaSets, the numbers in its Events). The order of ports, and of a list with
+keys, has no meaning.
 
-At each moment, as the watches have shown them in the order of their versions:
+At each moment, in the order in which the watches have shown it:
 
-- no Pod is created for a ReplicaSet that has as many as it is to have, and none is deleted that is needed;
-- the ReplicaSets of a Deployment are never asked for more Pods than its replicas and its surge, and no ready Pod is
-  deleted if fewer are left than are promised;
-- Recreate makes no new Pod while an old one is there.
+- the controllers create no Pod for a ReplicaSet that has enough, and delete none that it needs;
+- a Deployment's ReplicaSets never want more Pods than its replicas and its surge, and a ready Pod is
+  deleted only if enough are left;
+- Recreate makes no new Pod while an old one exists.
 
-EndpointSlices, which ours write only if somebody asks for it, are compared apart, by a test in benchmarks/controllers: after each step
-of the scenarios about Endpoints, the slices have to be the same as with the original: how many there are, labels, owner, ports
+**EndpointSlices** are off in ours unless you ask for them, so a test in benchmarks/controllers compares them on its own. After each
+step of the scenarios about Endpoints, the slices must be the same as the original's: their number, labels, owner, ports
 and endpoints. They are.
 
-Garbage collection, which ours do only if somebody asks for it, is compared apart, too: by TestGarbageOnARealServerIsAsWithTheOriginal in
-benchmarks/controllers. Users make owners and dependents, adopt, disown, and delete with every policy; what is left has to be the same
-with the original: which objects there are, which wait, their owners and finalizers, and the Events about owners in other namespaces. An
-owner in another namespace counts as absent in both: the dependent is deleted. Seven things differ:
+**Garbage collection** is off as well unless you ask for it. TestGarbageOnARealServerIsAsWithTheOriginal in
+benchmarks/controllers compares it. Users make owners and dependents, adopt, disown, and delete with every policy. The rest must be the same
+as with the original: which objects exist, which wait, their owners and finalizers, and the Events about owners in other namespaces. (An
+owner in another namespace counts as absent in both, and its dependent is deleted.) Seven things differ:
 
-- Owners that wait for each other. The original takes a dependent that was ever deleted in the foreground for a sign of a circle
-  (kubernetes v1.36.3, pkg/controller/garbagecollector/garbagecollector.go, attemptToDeleteItem). Then an owner does not wait for what
-  blocks it. And it does not look for circles in which all are being deleted: an object that owns itself, deleted in the foreground,
-  waits forever. Ours looks for real circles of blocking references, at every step.
-- An object without a change costs no request in ours. Before the original keeps or deletes an object, it asks the API server for it and
-  for each of its owners; ours asks for what its informers do not show.
-- A kind that is proven gone is forgotten with its objects in ours, so that no owner waits for them. The original keeps them.
-- While a group is unknown (discovery fails, or leaves it out, be it for one answer) or a kind isn't listed and watched, owners that
-  orphan or are deleted in the foreground keep their finalizers in ours, and go by themselves afterwards. The original stops the monitors
-  that one answer leaves out (pkg/controller/garbagecollector/graph_builder.go, syncMonitors), and workers don't wait for informers
-  (garbagecollector.go, Sync). The dependents that it hasn't seen are deleted after their owner, even those that
-  ` + "`--cascade=orphan`" + ` was to keep. The price of ours: an aggregated API that's down keeps such owners, as it keeps namespaces in both.
-- The original lets an owner that orphans go when its patches are answered, and takes any 404 for the end of a dependent
+- Owners that wait for each other. If a dependent was ever deleted in the foreground, the original takes that for a sign of a circle
+  (kubernetes v1.36.3, pkg/controller/garbagecollector/garbagecollector.go, attemptToDeleteItem), and its owner doesn't wait for the objects
+  that block it. But it doesn't look for circles in which all objects are being deleted: an object that owns itself, deleted in the
+  foreground, waits forever. Ours looks for real circles of blocking references, at every step.
+- An object without a change costs us no request. Before the original keeps or deletes an object, it asks the API server for it and
+  for each of its owners; ours asks only for objects that its informers don't show.
+- If a kind is proven gone, ours forgets it with its objects, so no owner waits for them. The original keeps them.
+- Suppose a group is unknown (discovery fails, or leaves it out in one answer), or a kind isn't listed and watched yet. Then in ours, owners
+  that orphan or are deleted in the foreground keep their finalizers, until the collector knows better. The original stops the monitors
+  that one answer leaves out (pkg/controller/garbagecollector/graph_builder.go, syncMonitors), and its workers don't wait for informers
+  (garbagecollector.go, Sync). It deletes dependents that it hasn't seen after their owner, even those that
+  ` + "`--cascade=orphan`" + ` should keep. We pay a price: an aggregated API that's down keeps these owners, as it keeps namespaces in both.
+- The original lets an orphaning owner go when its patches are answered, and takes any 404 as proof that a dependent is gone
   (garbagecollector.go, orphanDependents). Ours waits until the watches show that no dependent is left.
-- After a conflict, the original compares the owners and then deletes whatever version there is (operations.go, deleteObject), so what
-  another process adopts in between is deleted. Ours deletes the version that it has read again.
-- References are removed by a merge patch with a resourceVersion in ours, so an object that changes at the same moment is read again. The
+- After a conflict, the original compares the owners and then deletes whatever version there is (operations.go, deleteObject), even if
+  another process has adopted it in between. Ours deletes the version that it has read again.
+- We remove references with a merge patch that has a resourceVersion, so an object that changes at the same moment is read again. The
   original sends strategic merge patches to kinds that know them.
 
 Two things differ everywhere. In managedFields, the originals are called ` + "`kube-controller-manager`" + `, and ours ` + "`controllers`" + `,
-as the program: whoever looks for the process that has written a field has to find the right one. And ours have no
-feature gates: they do what the originals do by default, and learn from the answers of the API server whether it keeps
-` + "`terminatingReplicas`" + `.
+like the program, so you find the process that wrote a field. And ours have no feature gates. They do what the originals do by
+default, and learn from the API server's answers whether it keeps ` + "`terminatingReplicas`" + `.
 
 ## What differs, and why
 
@@ -80,17 +80,18 @@ func libraryPage(explanations []Explanation, seeds int) string {
 
 const miniIntroduction = `# mini's controllers beside Kubernetes' own
 
-Written by ` + "`go run ./cmd/controllers -write`" + ` in benchmarks/. mini's controllers of Deployments, ReplicaSets and Endpoints play the
-scenarios of [the library's](controllers-compared.md): ` + "`go run ./cmd/controllers -mini -seeds 0`" + ` in benchmarks/. The others, which
-the library does not have, play the %d scenarios at the end of this page, with the originals of Kubernetes v1.36.3 and with mini's, each
-on an embedded cluster: ` + "`go run ./cmd/controllers -rest`" + `, which is a part of ` + "`make compare-controllers`" + `, too.
+mini's controllers of Deployments, ReplicaSets and Endpoints play the
+scenarios of [the library's](controllers-compared.md): ` + "`go run ./cmd/controllers -mini -seeds 0`" + ` in benchmarks/. The library doesn't have
+the others. They play the %d scenarios at the end of this page, with the originals of Kubernetes v1.36.3 and with mini's, each
+on an embedded cluster: ` + "`go run ./cmd/controllers -rest`" + `, which is part of ` + "`make compare-controllers`" + `.
+(` + "`go run ./cmd/controllers -write`" + ` in benchmarks/ writes this page.)
 
-The nodes and Pods are played by the comparison. After each step, both clusters must reach what the step leads to, and agree in every field
-of every object, but for those in the table: Jobs, CronJobs, DaemonSets, StatefulSets, ControllerRevisions, claims, ConfigMaps, Pods, the namespace, and
-the nodes of the scenario: metadata, spec, status, and which fields the controllers own. In the end, as many objects must have been created
-and deleted. What is new in each run is replaced: UIDs, versions, times, generated names, hashes and starts. mini writes no Events, so
-these are not compared. The garbage collector has [a comparison of its own](controllers-compared.md) in the library, and mini's is held to
-the walk-throughs of Kubernetes' documentation ([walkthroughs.md](walkthroughs.md)).
+The comparison plays the nodes and Pods. After each step, both clusters must get where the step leads, and agree in every field of every object,
+except for those in the table: Jobs, CronJobs, DaemonSets, StatefulSets, ControllerRevisions, claims, ConfigMaps, Pods, the namespace, and
+the scenario's nodes, with metadata, spec, status, and which fields the controllers own. In the end they must have created and deleted the same
+number of objects. We replace what's new in each run: UIDs, versions, times, generated names, hashes and starts. mini writes no Events, so
+we don't compare those. The library's garbage collector has [its own comparison](controllers-compared.md), and mini's is held to
+the walk-throughs in Kubernetes' documentation ([walkthroughs.md](walkthroughs.md)).
 
 ## What differs, and why
 

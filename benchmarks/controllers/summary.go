@@ -21,7 +21,7 @@ type Summary struct {
 	beyond       [2]int   // Pods beyond the surge: theirs, ours
 }
 
-// NewSummary expects so many reports.
+// NewSummary expects this many reports.
 func NewSummary(to io.Writer, of int, explanations []Explanation) *Summary {
 	return &Summary{to: to, of: of, fields: map[string]int{}, explanations: explanations,
 		used: make([]int, len(explanations)), first: make([]string, len(explanations))}

@@ -24,7 +24,7 @@ import (
 	"github.com/loopwright/loopwright/informer"
 )
 
-// What a reader of one object suffers while an informer lists a whole collection anew. One
+// What a reader of one object suffers while an informer lists a whole collection again. One
 // operation is a relist: from the list's answer until a handler was told of what has changed. The
 // reflector's pause before it, about a second on both sides, isn't counted.
 //

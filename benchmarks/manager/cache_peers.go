@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
 	upstreamcache "sigs.k8s.io/controller-runtime/pkg/cache"
 	upstreamclient "sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -45,7 +46,7 @@ const nodeName = "spec.nodeName"
 func OurCache(config *rest.Config) (CachePeer, cache.Cache) {
 	c, err := cache.New(config, cache.Options{
 		Mapper:                   podMapper(),
-		DefaultWatchErrorHandler: func(error) {}, // a log would end up in the middle of a benchmark's line
+		DefaultWatchErrorHandler: func(context.Context, *toolscache.Reflector, error) {}, // a log would end up in the middle of a benchmark's line
 	})
 	must(err)
 	ctx := context.Background()

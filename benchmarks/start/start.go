@@ -98,7 +98,7 @@ type Progress struct {
 	missing map[string]bool
 }
 
-// NewProgress is for so many objects.
+// NewProgress is for this many objects.
 func NewProgress(objects int) *Progress {
 	p := &Progress{ready: make(chan struct{}), done: make(chan struct{}), missing: map[string]bool{}}
 	p.left.Store(int64(objects))

@@ -21,7 +21,7 @@ import (
 	"github.com/loopwright/loopwright/internal/fakeapi"
 )
 
-// Serve returns the configuration of a server with so many objects: half of them are pods, two in five
+// Serve returns the configuration of a server with this many objects: half of them are pods, two in five
 // ConfigMaps, and the rest Services. Lists are encoded once and answered from memory, and watches are
 // silent. All else, such as discovery, is answered by the in-memory API server. End stops that one.
 func Serve(objects int) (config *rest.Config, end func()) {

@@ -2,7 +2,7 @@
 // part of this module, as they are. A test of cmd/apidiff replaces their import paths, and nothing
 // else, and compiles them against this library.
 //
-// None of them mentions a Typed name of controller-runtime. They are a sample: each directory is one
+// They are a sample: each directory is one
 // program, and together they show what programs commonly do. They call functions with and without
 // explicit type arguments, spread slices of predicates, write options of their own, and implement the
 // interfaces with their own types.

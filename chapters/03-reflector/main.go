@@ -1,4 +1,4 @@
-// Command 03-reflector keeps a store like the API server by mini's reflector.
+// Command 03-reflector keeps a store in step with the API server, with mini's reflector.
 package main
 
 import (

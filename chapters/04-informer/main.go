@@ -11,7 +11,7 @@ func main() {
 	demo.Main("Chapter 4: the informer", away.Story(watch),
 		demo.Predict(2,
 			"what does the program report after the break about each of the three?",
-			"the two lines above, which do not mention the apple"))
+			"the two lines above, which don't mention the apple"))
 }
 
 // watch is an informer that reports changes.

@@ -23,5 +23,5 @@ func shared(fruit *mini.ListWatch) slow.Informer {
 	return adder{informer}
 }
 
-// Add has handle called with all objects, and with all changes from now on.
+// Add calls handle with all objects, and with all changes from now on.
 func (a adder) Add(handle func(mini.Change)) { a.AddHandler(handle) }

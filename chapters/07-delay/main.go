@@ -30,7 +30,7 @@ func story(ctx context.Context, d *demo.Demo) error {
 	)
 }
 
-// worker reconciles what is in a new queue. Failures come back later each time.
+// worker reconciles the requests in a new queue. Failures come back later each time.
 func worker(d *demo.Demo, backoff mini.Backoff) retries.Way {
 	queue := mini.NewRetryQueue("queue")
 	queue.Backoff, queue.Trace = backoff, d.Recorder

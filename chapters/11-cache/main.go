@@ -9,7 +9,7 @@ import (
 
 func main() { demo.Main("Chapter 11: the cache", shops.Story(client)) }
 
-// client reads from the cache what it has written to the API server, too.
+// client reads from the cache, and sees everything that it has written to the API server.
 func client(cache *mini.Cache) *mini.CachedClient {
 	return mini.NewCachedClient(cache)
 }

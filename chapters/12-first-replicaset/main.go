@@ -18,7 +18,10 @@ import (
 
 func main() {
 	demo.Main("Chapter 12: a first ReplicaSet",
-		alone.Story(restart.Story(run), "replicaset-controller"))
+		alone.Story(restart.Story(run), "replicaset-controller"),
+		demo.Predict(1, "the program shows each write of the controller. "+
+			"How many writes does each step have?",
+			"the lines that say write").Until(3))
 }
 
 // run puts the parts together: an informer for each kind, a controller, its watches.

@@ -1,4 +1,4 @@
-// Command 15-finalizer removes the page of a Website before the Website is gone.
+// Command 15-finalizer removes the page of a Website before the Website disappears.
 package main
 
 import (

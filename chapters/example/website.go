@@ -1,8 +1,8 @@
-// Package example is the custom resource of chapters 8 to 16: its Go types, its CRD, and what a user
+// Package example is the custom resource of part III, from chapter 8 on: its Go types, its CRD, and what a user
 // does with it. Its controller grows from chapter to chapter: it is in the folder website of chapters
 // 8 to 11, and from chapter 14 on in package website. From chapter 13 on, the main functions grow.
 //
-// A Website asks for a number of Pods that serve one page. The page is in a ConfigMap.
+// A Website wants a number of Pods that serve one page. The page is in a ConfigMap.
 package example
 
 import (
@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// Kind is that of a Website.
+// Kind is the kind of a Website.
 var Kind = schema.GroupVersionKind{
 	Group: "web.example.com", Version: "v1", Kind: "Website",
 }
@@ -24,7 +24,7 @@ var Resource = Kind.GroupVersion().WithResource("websites")
 // Label is on each Pod of a Website, and has the Website's name.
 const Label = "web.example.com/website"
 
-// Website asks for Pods that serve a page.
+// Website wants Pods that serve a page.
 type Website struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`

@@ -5,6 +5,7 @@ package kubelet
 
 import (
 	"context"
+	"iter"
 	"strings"
 	"time"
 
@@ -28,16 +29,10 @@ func Quick(ctx context.Context, server *fakeapi.Server) {
 
 func run(ctx context.Context, server *fakeapi.Server, readyAfter, endsAfter time.Duration) {
 	client := kubernetes.NewForConfigOrDie(server.Config())
-	pods, err := client.CoreV1().Pods("").Watch(ctx, metav1.ListOptions{})
-	if err != nil {
-		panic("the kubelet cannot watch Pods: " + err.Error())
-	}
-	defer pods.Stop()
-	for event := range pods.ResultChan() {
-		pod, ok := event.Object.(*corev1.Pod)
+	for pod := range Pods(ctx, client) {
 		// A refusal means that the Pod is gone or has changed: an event says so.
 		switch {
-		case !ok || pod.DeletionTimestamp != nil && endsAfter == 0:
+		case pod.DeletionTimestamp != nil && endsAfter == 0:
 		case pod.DeletionTimestamp != nil:
 			time.AfterFunc(endsAfter, func() {
 				now := metav1.DeleteOptions{
@@ -53,6 +48,26 @@ func run(ctx context.Context, server *fakeapi.Server, readyAfter, endsAfter time
 				}}
 				_, _ = client.CoreV1().Pods(pod.Namespace).UpdateStatus(ctx, pod, metav1.UpdateOptions{})
 			})
+		}
+	}
+}
+
+// Pods yields each Pod that there is, and each that changes, until ctx ends or the server ends the watch, which
+// is half an hour later at the earliest.
+func Pods(ctx context.Context, client kubernetes.Interface) iter.Seq[*corev1.Pod] {
+	return func(yield func(*corev1.Pod) bool) {
+		w, err := client.CoreV1().Pods("").Watch(ctx, metav1.ListOptions{})
+		if err != nil {
+			if ctx.Err() == nil { // a program may be over before its kubelet has begun
+				panic("a kubelet can't watch Pods: " + err.Error())
+			}
+			return
+		}
+		defer w.Stop()
+		for event := range w.ResultChan() {
+			if pod, ok := event.Object.(*corev1.Pod); ok && !yield(pod) {
+				return
+			}
 		}
 	}
 }

@@ -1,9 +1,9 @@
 // Package clustertest gives integration tests a real API server.
 //
-// Every test binary gets its own embedded cluster, which starts when the first test asks for it
-// (about 3 s), and ends when the binary ends, in any way; a binary that `go test` runs ends with
-// it. So a test may restart the API server or compact etcd without disturbing the tests of other
-// packages. Within a binary, tests share the cluster and use different namespaces.
+// Every test binary gets its own embedded cluster. It starts when the first test needs it (about 3
+// s), and ends when the binary ends, in any way; a binary that `go test` runs ends with it. So a
+// test may restart the API server or compact etcd without disturbing the tests of other packages.
+// Within a binary, tests share the cluster and use different namespaces.
 //
 // Neighbours: below it is package cluster; above it are the integration tests of every layer.
 package clustertest
@@ -36,8 +36,7 @@ var shared struct {
 	err      error
 }
 
-// Run runs the tests of a package and then removes the cluster that they used.
-// It belongs into TestMain:
+// Run runs the tests of a package and then removes the cluster that they used. Call it in TestMain:
 //
 //	func TestMain(m *testing.M) { os.Exit(clustertest.Run(m)) }
 func Run(m *testing.M) int {
@@ -62,8 +61,7 @@ func remove() error {
 	return shared.cluster.Down(context.Background())
 }
 
-// Shared returns the cluster of this test binary. With -short the test is
-// skipped; nothing else skips it.
+// Shared returns the cluster of this test binary. With -short it skips the test; nothing else does.
 func Shared(t testing.TB) *cluster.Cluster {
 	t.Helper()
 	if testing.Short() {
@@ -106,8 +104,8 @@ func Client(t testing.TB) kubernetes.Interface {
 	return client
 }
 
-// Namespace makes a namespace for one test and deletes it afterwards, without
-// waiting for its end.
+// Namespace makes a namespace for one test and deletes it afterwards, without waiting for the end
+// of the deletion.
 func Namespace(t testing.TB) string {
 	t.Helper()
 	namespaces := Client(t).CoreV1().Namespaces()

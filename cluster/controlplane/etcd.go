@@ -18,7 +18,7 @@ import (
 )
 
 // startLimit is how long etcd may take to elect itself. It takes well under a
-// second; a data directory that it cannot use makes it wait for ever.
+// second; a data directory that it cannot use makes it wait forever.
 const startLimit = time.Minute
 
 // runEtcd is an etcd of one member that only speaks to holders of a client

@@ -1,11 +1,12 @@
-// Command loopwright writes new projects, moves programs from controller-runtime to this library, and
-// shows recordings of their flight recorders:
+// Command loopwright writes new projects, runs programs that were written for controller-runtime on this
+// library, with their import paths or with ours, and shows recordings of flight recorders:
 //
 //	go run github.com/loopwright/loopwright/cmd/loopwright@latest new ../shop --module example.com/shop --kind Shop
+//	go run ./cmd/loopwright try ../operator
 //	go run github.com/loopwright/loopwright/cmd/loopwright@latest port -o ../ported .
 //	go run github.com/loopwright/loopwright/cmd/loopwright@latest xray FILE
 //
-// Packages internal/scaffold, internal/migrate and xray do the work; this is their command line.
+// Packages internal/scaffold, internal/dropin, internal/migrate and xray do the work; this is their command line.
 package main
 
 import (
@@ -36,6 +37,6 @@ func newCommand() *cobra.Command {
 		Use: "loopwright", Short: "Tools for programs that use Loopwright",
 		SilenceErrors: true, SilenceUsage: true,
 	}
-	command.AddCommand(newNewCommand(), newPortCommand(), newXRayCommand())
+	command.AddCommand(newNewCommand(), newTryCommand(), newUseCommand(), newUnuseCommand(), newPortCommand(), newXRayCommand())
 	return command
 }

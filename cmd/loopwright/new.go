@@ -14,7 +14,7 @@ import (
 	"github.com/loopwright/loopwright/internal/scaffold"
 )
 
-const newHelp = `New writes a project into DIR, which must not be there yet: an API type, its controller
+const newHelp = `New writes a project into DIR, which must not exist yet: an API type, its controller
 with conditions, events and a finalizer, tests on a real API server, manifests, a Makefile, and a
 workflow for CI. "make run" and "make test" work in it at once; its README has the rest.
 
@@ -75,7 +75,7 @@ func newNewCommand() *cobra.Command {
 	return command
 }
 
-// checkout is the checkout in which this program runs, or "" outside of one.
+// checkout returns the checkout in which this program runs, or "" outside of one.
 func checkout() string {
 	dir, err := os.Getwd()
 	for err == nil {

@@ -21,20 +21,14 @@ requirement in each go.mod. Comments and the rest of the text stay as they are.
 
   sigs.k8s.io/controller-runtime            github.com/loopwright/loopwright
   sigs.k8s.io/controller-runtime/pkg/X      github.com/loopwright/loopwright/manager/X
-  k8s.io/client-go/util/workqueue           github.com/loopwright/loopwright/workqueue
-  k8s.io/client-go/tools/cache              github.com/loopwright/loopwright/informer
-  k8s.io/client-go/tools/{record,events}    .../manager/recorder/{record,events}
-  k8s.io/client-go/tools/leaderelection     .../manager/leaderelection
 
-A package of client-go moves only where everything that is used of it is here. A generic
-name whose type arguments say what is so here anyway loses them, and its Typed:
-event.TypedCreateEvent[client.Object] becomes event.CreateEvent.
+Imports of client-go stay: its types are the same here.
 
-Then the result is compiled, with its tests. What does not compile is listed, with its place,
-what the compiler says, and the reason if it is known. A file that imports Loopwright and was
-not compiled, because of a build tag for example, is named. The exit status is 0 if the result
-compiles, 1 if something is left to do by hand, and 2 if the port failed or the result could
-not be compiled: without a network, for example. Nothing is written if a file cannot be parsed.`
+Then Port compiles the result, with its tests. It lists each place that doesn't compile, with the
+compiler's message, and the reason if it's known. It also names files that import Loopwright but
+weren't compiled, because of a build tag for example. The exit status is 0 if the result compiles,
+1 if something is left to do by hand, and 2 if the port failed or the result couldn't be compiled,
+for example without a network. If a file can't be parsed, Port writes nothing.`
 
 type portFlags struct {
 	to      string
@@ -55,10 +49,10 @@ func newPortCommand() *cobra.Command {
 				flags.options.Dir = arguments[0]
 			}
 			if flags.print && (flags.to != "" || flags.force) {
-				return errors.New("-n writes nothing, so it does not go together with -o and --force")
+				return errors.New("-n writes nothing, so it doesn't go together with -o and --force")
 			}
 			if flags.to != "" && flags.force {
-				return errors.New("--force is for porting in place, so it does not go together with -o")
+				return errors.New("--force is for porting in place, so it doesn't go together with -o")
 			}
 			return run(command.Context(), flags, command.OutOrStdout(), command.ErrOrStderr())
 		},
@@ -73,7 +67,7 @@ func newPortCommand() *cobra.Command {
 	return command
 }
 
-// ownVersion is the release that this program is, or "" if it was built from a checkout.
+// ownVersion returns the release of this program, or "" if it was built from a checkout.
 func ownVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || strings.Contains(info.Main.Version, "+dirty") || module.Check(info.Main.Path, info.Main.Version) != nil {
@@ -103,7 +97,7 @@ func run(ctx context.Context, flags portFlags, out, progress io.Writer) error {
 		return err
 	}
 	_, _ = fmt.Fprintln(progress, "Compiling the result. The first time, that takes minutes.")
-	plan.Check(ctx, result)
+	plan.Check(ctx, result, func(library migrate.Problem) { _, _ = fmt.Fprintln(out, "note:", library) })
 	return report(plan, flags, out)
 }
 

@@ -11,8 +11,8 @@ import (
 )
 
 const xrayHelp = `Xray shows a recording of a program's flight recorder in a browser: what was watched, cached,
-queued, reconciled and written, step by step. The page of a running program saves such a file, and
-so does
+queued, reconciled and written, step by step. You can save such a file from the page of a running
+program, or with
 
   curl -o FILE http://127.0.0.1:8082/debug/xray/recording
 

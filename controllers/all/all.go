@@ -39,7 +39,7 @@ var known = []struct {
 	{GarbageCollector, garbagecollector.Add, true},
 }
 
-// Default lists the controllers that are not optional.
+// Default lists the controllers that aren't optional.
 func Default() (names []string) {
 	for _, c := range known {
 		if !c.optional {

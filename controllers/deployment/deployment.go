@@ -61,16 +61,16 @@ var Probe = controllers.Probe{
 // Add adds the controller to a manager.
 //
 // Guarantees: as long as no other controller reconciles Deployments, this one never makes the
-// ReplicaSets of a Deployment ask together for more Pods than the desired number plus the surge. If
+// ReplicaSets of a Deployment together want more Pods than the desired number plus the surge. If
 // they do because a user has scaled one, or because one was adopted, it scales none up. The
 // controller removes available Pods only while enough others are available, according to the
 // statuses of the ReplicaSets. It reads its own writes, and the API server refuses a write that was
-// decided on an outdated ReplicaSet. If another controller reconciles Deployments already, this one
-// does not start: the manager's Start returns an error that says what to do.
+// decided on an outdated ReplicaSet. If another controller already reconciles Deployments, this one
+// doesn't start: the manager's Start returns an error that says what to do.
 //
 // Caveats: a rollout needs a ReplicaSet controller. Add registers an index of ReplicaSets in the
 // cache, so call it once for a manager. With the strategy Recreate, and a ReplicaSet controller
-// that does not report terminating Pods, the controller lists Pods, and needs the right to do so.
+// that doesn't report terminating Pods, the controller lists Pods, and needs permission to do so.
 func Add(mgr manager.Manager, options controllers.Options) error {
 	c, waiter, err := controllers.Client(mgr)
 	if err != nil {
@@ -156,7 +156,7 @@ func (r *reconciler) Reconcile(
 	return reconcile.Result{RequeueAfter: t.again}, nil
 }
 
-// getRollout reads a Deployment and its ReplicaSets. It returns nil if there is no such Deployment.
+// getRollout reads a Deployment and its ReplicaSets. It returns nil if there's no such Deployment.
 //
 // It reads the ReplicaSets first: this read may wait for the controller's last writes, and the
 // Deployment must not be older than they are. So it finds the ReplicaSets by the Deployment's name,

@@ -271,3 +271,38 @@ func TestAStatusThatAProxyAnswersWith404IsWrittenAllTheSame(t *testing.T) {
 		require.Equal(t, d.Generation, d.Status.ObservedGeneration)
 	})
 }
+
+// The write that says a rollout has begun conflicts, and no Pod of the rollout will ever serve. With the
+// original, nobody says it again, and kubectl waits for a rollout that's never late.
+func TestARolloutIsLateThoughItsBeginningCouldNotBeWritten(t *testing.T) {
+	for what, fault := range map[string]fakeapi.Fault{
+		"conflict": {Status: fakeapi.Conflict()}, "unavailable": {Status: fakeapi.Unavailable()}, "lost": {Refuse: true},
+	} {
+		inWorld(t, func(t *testing.T, w *world) {
+			d := w.web(3)
+			require.Equal(t, "True NewReplicaSetAvailable", w.conditions(d)["Progressing"])
+			fault.Match = fakeapi.Match{UserAgent: simulation.Agent, Verb: "patch", Resource: "deployments"}
+			lift := w.Server.Inject(fault)
+			simulation.Edit(w.World, d, image("bad:2"))
+			time.Sleep(time.Minute) // the new ReplicaSet has its Pod by then, and nothing moves any more
+			lift()
+			time.Sleep(20 * time.Minute)
+			w.Settle()
+			require.Equal(t, "False ProgressDeadlineExceeded", w.conditions(d)["Progressing"], what)
+		})
+	}
+}
+
+// An autoscaler must be obeyed even if the rollout cannot go on: nobody scales the old ReplicaSet again
+// when its annotation says that this has been done.
+func TestTheOldReplicaSetIsScaledToTheWholeNumberIfTheNewOneIsRefused(t *testing.T) {
+	for _, unavailable := range []string{"25%", "50%", "100%"} {
+		inWorld(t, func(t *testing.T, w *world) {
+			d := w.web(4, limit("25%", unavailable))
+			w.Server.Inject(fakeapi.Fault{Match: creates, Status: fakeapi.Forbidden()})
+			w.edit(d, image("web:2"))
+			w.edit(d, replicas(20))
+			require.Equal(t, []string{"web:1: 20"}, w.sizes(), unavailable)
+		})
+	}
+}

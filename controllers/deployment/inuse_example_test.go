@@ -1,4 +1,4 @@
-// Code generated from chapters/21-rolling/inuse/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
+// Code generated from chapters/24-rolling/inuse/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
 
 package deployment_test
 

@@ -20,14 +20,14 @@ import (
 // rollout is a Deployment with its old and new ReplicaSets.
 type rollout struct {
 	d *appsv1.Deployment
-	// newRS has the Deployment's template; nil if there is none yet.
+	// newRS has the Deployment's template; nil if there's none yet.
 	newRS *appsv1.ReplicaSet
 	// oldRSs are the others, the oldest first.
 	oldRSs []*appsv1.ReplicaSet
 }
 
 // newRollout finds the new ReplicaSet. Several may have the template, because an update of
-// Kubernetes has changed the template's defaults; then it is the oldest of them.
+// Kubernetes has changed the template's defaults; then it's the oldest of them.
 func newRollout(d *appsv1.Deployment, sets []*appsv1.ReplicaSet) *rollout {
 	f := &rollout{d: d}
 	sets = slices.Clone(sets)
@@ -57,7 +57,7 @@ func (r *rollout) all() []*appsv1.ReplicaSet {
 	return all
 }
 
-// active returns the ReplicaSets that ask for Pods, the oldest first.
+// active returns the ReplicaSets that want Pods, the oldest first.
 func (r *rollout) active() []*appsv1.ReplicaSet {
 	active := slices.DeleteFunc(r.all(), func(rs *appsv1.ReplicaSet) bool {
 		return replicasOf(rs.Spec.Replicas) == 0
@@ -78,7 +78,7 @@ func (r *rollout) replace(written *appsv1.ReplicaSet) {
 	}
 }
 
-// sizes returns the input of newSize and oldSizes. A new ReplicaSet that does not exist yet has the
+// sizes returns the input of newSize and oldSizes. A new ReplicaSet that doesn't exist yet has the
 // size 0.
 func (r *rollout) sizes() (newRS size, oldRSs []size) {
 	if r.newRS != nil {
@@ -101,7 +101,7 @@ func (r *rollout) desired() int32 { return replicasOf(r.d.Spec.Replicas) }
 const hashLabel = appsv1.DefaultDeploymentUniqueLabelKey
 
 // hashOf hashes a template and the number of collisions so far, as Kubernetes does: 32 bits of
-// FNV-1a over the template as the package dump prints it, encoded in characters that cannot form
+// FNV-1a over the template as the package dump prints it, encoded in characters that can't form
 // words.
 //
 // A Go type with one more field prints differently, so another version of the API gives the same
@@ -118,8 +118,8 @@ func hashOf(template *corev1.PodTemplateSpec, collisions *int32) string {
 	return rand.SafeEncodeString(fmt.Sprint(hash.Sum32()))
 }
 
-// nameWith returns the name of the ReplicaSet with a hash. It is always the same, so a ReplicaSet
-// that the cache does not show yet cannot be created twice.
+// nameWith returns the name of the ReplicaSet with a hash. It's always the same, so a ReplicaSet
+// that the cache doesn't show yet can't be created twice.
 func nameWith(deployment, hash string) string {
 	longest := validation.DNS1123SubdomainMaxLength - 1 - len(hash)
 	return deployment[:min(len(deployment), longest)] + "-" + hash

@@ -20,7 +20,7 @@ const (
 	// one again.
 	historyAnnotation = "deployment.kubernetes.io/revision-history"
 	// desiredAnnotation is the Deployment's spec.replicas when the controller last sized the
-	// ReplicaSet. If it differs now, a user has scaled the Deployment, which is not a rollout.
+	// ReplicaSet. If it differs now, a user has scaled the Deployment, which isn't a rollout.
 	desiredAnnotation = "deployment.kubernetes.io/desired-replicas"
 	// maxAnnotation is how many Pods all ReplicaSets together were allowed then. Proportional
 	// scaling divides by it.
@@ -31,7 +31,7 @@ const (
 const historyLimit = 2000
 
 // isCopied reports whether a Deployment's annotation is copied to its new ReplicaSet. Those that
-// describe the Deployment itself are not.
+// describe the Deployment itself aren't.
 func isCopied(annotation string) bool {
 	switch annotation {
 	case corev1.LastAppliedConfigAnnotation, revisionAnnotation, historyAnnotation,
@@ -190,7 +190,7 @@ func goBack(d *appsv1.Deployment, rs *appsv1.ReplicaSet) {
 	}
 }
 
-// lastRevision returns the second highest revision, or 0 if there is none.
+// lastRevision returns the second highest revision, or 0 if there's none.
 func lastRevision(sets []*appsv1.ReplicaSet) int64 {
 	var revisions []int64
 	for _, rs := range sets {

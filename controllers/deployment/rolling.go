@@ -9,9 +9,9 @@ import (
 
 // limits are what a rolling update must respect at every moment.
 type limits struct {
-	desired     int32 // Pods that the Deployment asks for
+	desired     int32 // Pods that the Deployment wants
 	surge       int32 // Pods that may exist beyond those
-	unavailable int32 // desired Pods that need not be available
+	unavailable int32 // desired Pods that don't have to be available
 }
 
 // size has the two numbers of one ReplicaSet that newSize and oldSizes need.
@@ -27,9 +27,9 @@ func (s size) serving() int32 { return min(s.available, s.wanted) }
 
 func (s size) idle() int32 { return s.wanted - s.serving() }
 
-// limitsOf resolves percentages. It rounds the surge up, so that there is one at all, and the
+// limitsOf resolves percentages. It rounds the surge up, so that there's one at all, and the
 // unavailable down. If both are zero, the rollout could never move; then it lets one Pod be
-// unavailable, because a quota may not allow a surge. desired + surge does not overflow.
+// unavailable, because a quota may not allow a surge. desired + surge doesn't overflow.
 func limitsOf(spec *appsv1.DeploymentSpec) limits {
 	l := limits{desired: replicasOf(spec.Replicas)}
 	rolling := spec.Strategy.RollingUpdate
@@ -60,7 +60,7 @@ func scaled(value *intstr.IntOrString, whole int32, up bool) int32 {
 	return int32(min(n, math.MaxInt32))
 }
 
-// newSize returns how many Pods the new ReplicaSet should ask for now: as many as the surge leaves
+// newSize returns how many Pods the new ReplicaSet should have now: as many as the surge leaves
 // room for, but no more than are desired. It shrinks the ReplicaSet only if fewer are desired.
 func newSize(l limits, newRS size, oldRSs []size) int32 {
 	total := newRS.wanted
@@ -71,7 +71,7 @@ func newSize(l limits, newRS size, oldRSs []size) int32 {
 	return min(newRS.wanted+room, l.desired)
 }
 
-// oldSizes returns how many Pods each of the old ReplicaSets should ask for now. The oldest comes
+// oldSizes returns how many Pods each of the old ReplicaSets should have now. The oldest comes
 // first in the lists, and shrinks first.
 //
 // It removes unavailable Pods first, from any ReplicaSet: they serve no requests, and a rollout
@@ -99,6 +99,6 @@ func oldSizes(l limits, newRS size, oldRSs []size) []int32 {
 }
 
 // waitsFor returns how many Pods of the new ReplicaSet a rolling update is waiting for when it can
-// make no step. It cannot wait for anything else: while old Pods are left, and all new ones are
+// make no step. It can't wait for anything else: while old Pods are left, and all new ones are
 // available, the limits leave room to add one or to remove one.
 func waitsFor(newRS size) int32 { return newRS.idle() }

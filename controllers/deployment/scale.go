@@ -8,7 +8,7 @@ import (
 )
 
 // isScaled reports whether spec.replicas has changed since the controller last sized the
-// ReplicaSets. Scaling is not a rollout: the ReplicaSets keep their shares.
+// ReplicaSets. Scaling isn't a rollout: the ReplicaSets keep their shares.
 func (r *rollout) isScaled() bool {
 	for _, rs := range r.active() {
 		if sized, ok := numberIn(rs, desiredAnnotation); ok && sized != r.desired() {
@@ -30,8 +30,47 @@ type resize struct {
 func (r resize) grows() int32 { return r.to - replicasOf(r.rs.Spec.Replicas) }
 
 // scaledSizes returns the new sizes of the ReplicaSets of a Deployment that was scaled or is
-// paused.
+// paused. Those that shrink come first, so that the total never exceeds what is allowed.
 func (r *rollout) scaledSizes() []resize {
+	sizes := r.shares()
+	if _, rollsBack := rollbackTo(r.d); !rollsBack && !r.d.Spec.Paused {
+		sizes = r.lessGrowth(sizes)
+	}
+	slices.SortStableFunc(sizes, func(a, b resize) int { return cmp.Compare(a.grows(), b.grows()) })
+	return sizes
+}
+
+// lessGrowth lets no ReplicaSet grow by Pods that roll would take away next. Otherwise they might
+// exist, and serve, by the time they're deleted.
+//
+// There are two cases in which it leaves the sizes alone. Without a new ReplicaSet, roll may never
+// come to its next step, because the API server refuses to create one. And if a ReplicaSet shrinks,
+// oldSizes would count on Pods that are about to be deleted.
+func (r *rollout) lessGrowth(sizes []resize) []resize {
+	shrinks := func(one resize) bool { return one.grows() < 0 }
+	switch {
+	case !isRolling(r.d): // recreate takes all old ones away first
+		return slices.DeleteFunc(sizes, func(one resize) bool { return one.rs != r.newRS })
+	case r.newRS == nil || slices.ContainsFunc(sizes, shrinks):
+		return sizes
+	}
+	newRS, oldRSs := r.sizes()
+	for _, one := range sizes {
+		if old := slices.Index(r.oldRSs, one.rs); old >= 0 {
+			oldRSs[old].wanted = one.to
+		}
+	}
+	rolled := oldSizes(limitsOf(&r.d.Spec), newRS, oldRSs)
+	for i, one := range sizes {
+		if old := slices.Index(r.oldRSs, one.rs); old >= 0 {
+			sizes[i].to = max(rolled[old], replicasOf(one.rs.Spec.Replicas))
+		}
+	}
+	return sizes
+}
+
+// shares returns the sizes that keep the shares of the ReplicaSets.
+func (r *rollout) shares() []resize {
 	active := r.active()
 	switch {
 	case len(active) == 1:
@@ -82,8 +121,6 @@ func (r *rollout) proportionalSizes(active []*appsv1.ReplicaSet) []resize {
 	for i, to := range proportional(shares, allowed, r.d.Status.Replicas) {
 		out[i] = resize{active[i], to}
 	}
-	// ReplicaSets that shrink come first, so that the total never exceeds what is allowed.
-	slices.SortStableFunc(out, func(a, b resize) int { return cmp.Compare(a.grows(), b.grows()) })
 	return out
 }
 
@@ -91,7 +128,7 @@ func (r *rollout) proportionalSizes(active []*appsv1.ReplicaSet) []resize {
 type share struct {
 	size int32 // its spec.replicas; more than 0
 	// whole is how many Pods all ReplicaSets together were allowed when this one got its size, from
-	// maxAnnotation; 0 if it is not known.
+	// maxAnnotation; 0 if it isn't known.
 	whole int32
 }
 
@@ -104,7 +141,7 @@ type share struct {
 // rest from one ReplicaSet only: of four ReplicaSets with one Pod each it keeps three Pods where
 // two are allowed.
 //
-// current is how many Pods exist. It replaces a whole that is not known.
+// current is how many Pods exist. It replaces a whole that isn't known.
 func proportional(shares []share, allowed, current int32) []int32 {
 	sizes := make([]int32, len(shares))
 	change := allowed
@@ -112,7 +149,7 @@ func proportional(shares []share, allowed, current int32) []int32 {
 		sizes[i] = s.size
 		change -= s.size
 	}
-	rest := change // Pods to add, or to remove if it is negative
+	rest := change // Pods to add, or to remove if it's negative
 	order := largestFirst(shares, change > 0)
 	for _, i := range order {
 		if rest == 0 {

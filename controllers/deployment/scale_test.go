@@ -124,11 +124,47 @@ func TestADeploymentIsScaledIfItAskedForAnotherNumberBefore(t *testing.T) {
 // In another order, there would be more Pods than are allowed in between.
 func TestThoseThatShrinkComeFirst(t *testing.T) {
 	f := &rollout{
-		d:      newWeb(20, limit("0", "1")),
+		d:      newWeb(20, limit("0", "1"), pause(true)),
 		oldRSs: []*appsv1.ReplicaSet{sized("a", 4, "1", "5"), sized("b", 12, "1", "40")},
 		newRS:  sized("c", 2, "1", "5"),
 	}
 	require.Equal(t, []string{"b from 12 to 6", "c from 2 to 2", "a from 4 to 12"}, resizes(f))
+}
+
+// Three Pods serve, and the new ReplicaSet's don't get ready. With room for eight, the old ReplicaSet's
+// share is six; but roll would take one of the three new Pods away at once, as none of them serves yet.
+// By then its ReplicaSet may have made it, and by the time that it's deleted it may serve.
+func TestAReplicaSetDoesNotGrowByPodsThatTheRolloutTakesAwayAtOnce(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		d    *appsv1.Deployment
+		new  *appsv1.ReplicaSet
+		want []string
+	}{
+		{"in the middle of a rollout", newWeb(6, limit("2", "1")),
+			sized("new", 1, "3", "4", available(0)), []string{"new from 1 to 2", "old from 3 to 5"}},
+		{"scaled with a new template, whose ReplicaSet may be refused", newWeb(6, limit("2", "1")), nil,
+			[]string{"old from 3 to 6"}},
+		{"some shrink", newWeb(9, limit("50%", "25%")), sized("new", 4, "12", "18"),
+			[]string{"new from 4 to 3", "old from 3 to 11"}},
+		{"scaled while paused, when nothing rolls", newWeb(6, limit("2", "1"), pause(true)),
+			sized("new", 1, "3", "4", available(0)), []string{"new from 1 to 2", "old from 3 to 6"}},
+		{"before a rollback, which rolls to another template",
+			newWeb(6, limit("2", "1"), func(d *appsv1.Deployment) {
+				d.Annotations = map[string]string{appsv1.DeprecatedRollbackTo: "1"}
+			}),
+			sized("new", 1, "3", "4", available(0)), []string{"new from 1 to 2", "old from 3 to 6"}},
+		{"all may be missing: roll takes away what was there before, and not scaling",
+			newWeb(6, limit("2", "6")), sized("new", 1, "3", "4", available(0)),
+			[]string{"old from 3 to 3", "new from 1 to 2"}},
+		{"none may be missing", newWeb(6, limit("2", "0")),
+			sized("new", 1, "3", "4", available(0)), []string{"new from 1 to 2", "old from 3 to 6"}},
+		{"Recreate takes all old ones away", newWeb(6, recreate), nil, nil},
+		{"Recreate, paused", newWeb(6, recreate, pause(true)), nil, []string{"old from 3 to 6"}},
+	} {
+		r := &rollout{d: c.d, newRS: c.new, oldRSs: []*appsv1.ReplicaSet{sized("old", 3, "3", "4")}}
+		require.Equal(t, c.want, resizes(r), c.name)
+	}
 }
 
 // made is a ReplicaSet with this image, created this many hours after noon.

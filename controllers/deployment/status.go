@@ -48,7 +48,7 @@ func availability(d *appsv1.Deployment, available int32, now time.Time) appsv1.D
 		"Deployment does not have minimum availability.", now)
 }
 
-// terminating adds up the terminating Pods. It is nil if a ReplicaSet does not report their number,
+// terminating adds up the terminating Pods. It's nil if a ReplicaSet doesn't report their number,
 // because a partial sum would be wrong. A ReplicaSet that was never reconciled has no Pods.
 func terminating(sets []*appsv1.ReplicaSet) *int32 {
 	sum := int32(0)
@@ -78,7 +78,7 @@ func isWritten(
 
 // statusPatch replaces the status of the Deployment with this UID, and sets its revision, if there
 // is one: the API server accepts annotations of a Deployment in a write of its status. The patch
-// has every field, so the old status does not matter. It has no resourceVersion, so it does not
+// has every field, so the old status doesn't matter. It has no resourceVersion, so it doesn't
 // fail if a user scales the Deployment meanwhile.
 func statusPatch(
 	d *appsv1.Deployment, status appsv1.DeploymentStatus, revision string,
@@ -127,7 +127,7 @@ const (
 	resumed       = "DeploymentResumed"
 )
 
-// conditions are those of a Deployment. The methods do not change them, but return new ones.
+// conditions are those of a Deployment. The methods don't change them, but return new ones.
 type conditions []appsv1.DeploymentCondition
 
 func (c conditions) get(kind appsv1.DeploymentConditionType) *appsv1.DeploymentCondition {
@@ -145,7 +145,7 @@ func (c conditions) without(kind appsv1.DeploymentConditionType) conditions {
 	})
 }
 
-// with sets a condition, unless there is one with the same status and the same reason: a message
+// with sets a condition, unless there's one with the same status and the same reason: a message
 // that changes at each reconcile would cause a write at each reconcile. LastTransitionTime is when
 // the condition's status last changed. The condition that was set comes last.
 func (c conditions) with(next appsv1.DeploymentCondition) conditions {
@@ -187,7 +187,7 @@ func hasDeadline(d *appsv1.Deployment) bool {
 	return d.Spec.ProgressDeadlineSeconds != nil && *d.Spec.ProgressDeadlineSeconds != math.MaxInt32
 }
 
-// afterPause notes that a Deployment was paused or resumed, so that the pause does not count
+// afterPause notes that a Deployment was paused or resumed, so that the pause doesn't count
 // against the deadline. A rollout that has timed out stays timed out.
 func afterPause(c conditions, d *appsv1.Deployment, now time.Time) conditions {
 	before := c.get(appsv1.DeploymentProgressing)
@@ -217,7 +217,7 @@ func atStart(c conditions, d *appsv1.Deployment, reason, name string, now time.T
 }
 
 // begins reports whether a rollout to the new ReplicaSet, which has this revision, has begun, but
-// the conditions do not say so. This happens after a rollback, which finds its ReplicaSet instead
+// the conditions don't say so. This happens after a rollback, which finds its ReplicaSet instead
 // of creating it, and if the process died between creating the ReplicaSet and writing the status.
 //
 // Kubernetes notes a found ReplicaSet only if there was no condition before. So after a rollback it
@@ -252,7 +252,7 @@ func withProgress(
 	}
 	last := c.get(kind)
 	if last != nil && last.Reason == completed && next.Replicas == next.UpdatedReplicas {
-		return c // it was scaled, or has lost a Pod; that is not a rollout
+		return c // it was scaled, or has lost a Pod; that isn't a rollout
 	}
 	switch {
 	case isComplete(r.d, next):
@@ -291,7 +291,7 @@ func deadline(d *appsv1.Deployment, last *appsv1.DeploymentCondition) time.Time 
 	return last.LastUpdateTime.Add(time.Duration(*d.Spec.ProgressDeadlineSeconds) * time.Second)
 }
 
-// nextCheck returns the time until the deadline, or 0 if there is no deadline to wait for. No event
+// nextCheck returns the time until the deadline, or 0 if there's no deadline to wait for. No event
 // reports that moment.
 func nextCheck(d *appsv1.Deployment, status appsv1.DeploymentStatus, now time.Time) time.Duration {
 	last := conditions(status.Conditions).get(appsv1.DeploymentProgressing)
@@ -299,12 +299,12 @@ func nextCheck(d *appsv1.Deployment, status appsv1.DeploymentStatus, now time.Ti
 		last.Reason == completed {
 		return 0
 	}
-	// The API server stores whole seconds, so a time may be up to a second earlier when it is read
+	// The API server stores whole seconds, so a time may be up to a second earlier when it's read
 	// back.
 	return max(deadline(d, last).Sub(now), 0) + time.Second
 }
 
-// withFailure copies the condition ReplicaFailure of a ReplicaSet that cannot create or delete its
+// withFailure copies the condition ReplicaFailure of a ReplicaSet that can't create or delete its
 // Pods. The new ReplicaSet's comes first.
 func withFailure(c conditions, r *rollout) conditions {
 	sets := slices.Clone(r.oldRSs)

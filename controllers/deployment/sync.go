@@ -22,7 +22,7 @@ type deploymentSync struct {
 	*reconciler
 	*rollout
 	conditions conditions
-	revision   string // "" if it is not known
+	revision   string // "" if it isn't known
 	now        time.Time
 	again      time.Duration // reconcile again after this time even without an event; 0 is never
 }
@@ -109,7 +109,7 @@ func (s *deploymentSync) grow(ctx context.Context, l limits) error {
 }
 
 // syncNewReplicaSet copies the Deployment's annotations and minReadySeconds to the new ReplicaSet,
-// if there is one, and updates its revision.
+// if there's one, and updates its revision.
 func (s *deploymentSync) syncNewReplicaSet(ctx context.Context) error {
 	if s.newRS == nil {
 		return nil
@@ -189,7 +189,7 @@ func (s *deploymentSync) create(ctx context.Context, replicas int32) error {
 	}
 }
 
-// notCreated shows users why the ReplicaSet could not be created: in an event and in the condition
+// notCreated shows users why the ReplicaSet couldn't be created: in an event and in the condition
 // Progressing.
 func (s *deploymentSync) notCreated(ctx context.Context, name string, err error) error {
 	message := fmt.Sprintf("Failed to create new replica set %q: %v", name, err)
@@ -229,7 +229,7 @@ func (s *deploymentSync) recreate(ctx context.Context) error {
 //
 // It reads that from the ReplicaSet's status, if the status belongs to the current generation.
 // Kubernetes' own controller counts Pods instead, and so keeps all Pods of the cluster in memory.
-// If the ReplicaSet controller does not report terminating Pods, mayRun lists them from the API
+// If the ReplicaSet controller doesn't report terminating Pods, mayRun lists them from the API
 // server.
 func (s *deploymentSync) mayRun(ctx context.Context, rs *appsv1.ReplicaSet) (bool, error) {
 	status := rs.Status
@@ -246,7 +246,7 @@ func (s *deploymentSync) mayRun(ctx context.Context, rs *appsv1.ReplicaSet) (boo
 	return runs, err
 }
 
-// ask asks the API server whether a ReplicaSet has Pods that have not ended.
+// ask asks the API server whether a ReplicaSet has Pods that haven't ended.
 func (s *deploymentSync) ask(ctx context.Context, rs *appsv1.ReplicaSet) (bool, error) {
 	selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
 	if err != nil {

@@ -155,11 +155,11 @@ func (s *deploymentSync) mayOwn(rs *appsv1.ReplicaSet) bool {
 
 // A client that reads its own writes waits for those that the API server has confirmed. A write
 // that has failed may have happened all the same, because its answer was lost; or the API server
-// refused it, because another client has changed the ReplicaSet, and the cache has not seen that
+// refused it, because another client has changed the ReplicaSet, and the cache hasn't seen that
 // yet. Either way the cache is behind. So the next reconcile first reads the ReplicaSet from the
 // API server, and waits until the cache has it.
 //
-// The name of a Deployment's ReplicaSet follows from its template, so it is enough to remember the
+// The name of a Deployment's ReplicaSet follows from its template, so it's enough to remember the
 // name. The ReplicaSet controller has to generate the names of its Pods for this.
 
 // unconfirmedWrites has the names of the ReplicaSets with unconfirmed writes, by Deployment.

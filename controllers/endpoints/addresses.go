@@ -49,7 +49,7 @@ func addressOf(service *corev1.Service, pod *corev1.Pod) (address corev1.Endpoin
 }
 
 // familyOf returns the first of a Service's IP families, because Endpoints have room for one. If
-// the API server has not set any, it is the family of the Service's own address, or else of the
+// the API server hasn't set any, it's the family of the Service's own address, or else of the
 // Pod's.
 func familyOf(service *corev1.Service, pod *corev1.Pod) corev1.IPFamily {
 	switch {
@@ -99,7 +99,7 @@ func compareIdentities(a, b *corev1.EndpointAddress) int {
 }
 
 // compareAddresses orders addresses by identity, and then by all other fields that count, so that
-// the result does not depend on the input's order.
+// the result doesn't depend on the input's order.
 func compareAddresses(a, b *corev1.EndpointAddress) int {
 	return cmp.Or(
 		compareIdentities(a, b),
@@ -132,7 +132,7 @@ func compareTargets(a, b *corev1.ObjectReference) int {
 	)
 }
 
-// portsOf are the ports on which a Pod serves a Service. A port whose name the Pod does not know is
+// portsOf are the ports on which a Pod serves a Service. A port whose name the Pod doesn't know is
 // left out: during a rollout, the new Pods may have a port that the old ones lack.
 func portsOf(service *corev1.Service, pod *corev1.Pod) []corev1.EndpointPort {
 	ports := make([]corev1.EndpointPort, 0, len(service.Spec.Ports))
@@ -166,7 +166,7 @@ func resolve(port *corev1.ServicePort, pod *corev1.Pod) (number int32, ok bool) 
 }
 
 // serving returns the containers that run as long as the Pod does: all except init containers that
-// are not sidecars.
+// aren't sidecars.
 func serving(pod *corev1.Pod) iter.Seq[*corev1.Container] {
 	return func(yield func(*corev1.Container) bool) {
 		for i := range pod.Spec.Containers {

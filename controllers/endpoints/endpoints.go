@@ -51,7 +51,7 @@ var Probe = controllers.Probe{
 	Answer: &corev1.Endpoints{},
 }
 
-// Settings are those of this controller only. The zero value is useful.
+// Settings are the settings of this controller only. The zero value is useful.
 type Settings struct {
 	// BatchPeriod is how long a change of a Pod waits for others, so that a rollout of many Pods
 	// causes fewer writes; kube-controller-manager's flag is --endpoint-updates-batch-period. With
@@ -69,9 +69,9 @@ func Add(mgr manager.Manager, options controllers.Options) error {
 //
 // Guarantees: when Services and Pods stop changing, the Endpoints of each Service with a selector
 // become right, and the controller stops writing. If another client changes or deletes them, the
-// controller restores them. As soon as the cache shows that a Service has no selector, it does not
+// controller restores them. As soon as the cache shows that a Service has no selector, it doesn't
 // touch the Service's Endpoints, except to delete them after it. If another controller writes
-// Endpoints already, this one does not start: the manager's Start returns an error that says what to
+// Endpoints already, this one doesn't start: the manager's Start returns an error that says what to
 // do.
 //
 // Caveats: the cache must have all Pods, Services and Endpoints of its namespaces. Add registers an
@@ -100,7 +100,7 @@ func (s Settings) Add(mgr manager.Manager, options controllers.Options) error {
 		Complete(r)
 }
 
-// quiet is a manager whose clients do not log warnings. The API server warns in each answer that
+// quiet is a manager whose clients don't log warnings. The API server warns in each answer that
 // Endpoints are deprecated.
 type quiet struct{ manager.Manager }
 
@@ -119,7 +119,7 @@ func Run(ctx context.Context, config *rest.Config, workers int) error {
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// serviceChanges filters out changes that do not affect the Endpoints: those of the status, which
+// serviceChanges filters out changes that don't affect the Endpoints: those of the status, which
 // load balancers write, and of annotations.
 var serviceChanges = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
@@ -178,7 +178,7 @@ func (p podEvents) wake(q queue, services []client.ObjectKey) {
 func hasIP(pod *corev1.Pod) bool { return len(pod.Status.PodIPs) > 0 }
 
 // looksSame reports whether two states of a Pod are the same for every Service that selects both.
-// The other fields of a Pod that Endpoints show do not change once it has an address.
+// The other fields of a Pod that Endpoints show don't change once it has an address.
 func looksSame(a, b *corev1.Pod) bool {
 	_, aIsReady := podstate.Ready(a)
 	_, bIsReady := podstate.Ready(b)
@@ -281,7 +281,7 @@ func isManaged(endpoints client.Object) bool {
 	return endpoints.GetLabels()[managedBy] == controllerName
 }
 
-// isOwnWrite reports whether the controller has just written this version: then there is nothing to
+// isOwnWrite reports whether the controller has just written this version: then there's nothing to
 // reconcile.
 func (e endpointsEvents) isOwnWrite(endpoints client.Object) bool {
 	return e.memory.isOwnWrite(client.ObjectKeyFromObject(endpoints),

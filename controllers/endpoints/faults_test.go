@@ -331,7 +331,7 @@ func TestPodsThatCameAndWentUnseenAreNoticed(t *testing.T) {
 			Resource: "pods"}, CutAfter: 2 * time.Minute})
 		w.start()
 		lift := w.server.Inject(fakeapi.Fault{Match: pods, Status: fakeapi.Unavailable()})
-		time.Sleep(2 * time.Minute)
+		time.Sleep(3 * time.Minute)
 		w.pod(2)
 		w.says("nobody knows yet", "10.0.0.1  http=8080/TCP")
 		w.server.CompactAll()
@@ -339,7 +339,7 @@ func TestPodsThatCameAndWentUnseenAreNoticed(t *testing.T) {
 		w.says("one is new", "10.0.0.1 10.0.0.2  http=8080/TCP")
 
 		lift = w.server.Inject(fakeapi.Fault{Match: pods, Status: fakeapi.Unavailable()})
-		time.Sleep(2 * time.Minute)
+		time.Sleep(3 * time.Minute)
 		w.delete(gone, client.GracePeriodSeconds(0))
 		w.server.CompactAll()
 		lift()

@@ -1,4 +1,4 @@
-// Code generated from chapters/24-endpoints/inuse/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
+// Code generated from chapters/27-endpoints/inuse/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
 
 package endpoints_test
 

@@ -104,7 +104,7 @@ func sameAddress(a, b corev1.EndpointAddress) bool { return compareAddresses(&a,
 
 // Kubernetes measures how long a change takes to reach the nodes. For that, Endpoints have an
 // annotation with the time of the oldest change that led to this write: a Pod became ready, or the
-// Service was created. The objects do not say which of their times is new, so the controller
+// Service was created. The objects don't say which of their times is new, so the controller
 // remembers those of the last reconcile.
 
 // times are those that a reconcile has read. nil stands for a Service that was never reconciled.
@@ -127,7 +127,7 @@ func timesOf(service *corev1.Service, pods []*corev1.Pod) *times {
 }
 
 // trigger returns the oldest of the times that are newer than at the last reconcile, or zero if
-// there is none. After a start the controller has no last reconcile; then it is the creation of the
+// there's none. After a start the controller has no last reconcile; then it's the creation of the
 // Service.
 func (t *times) trigger(before *times) (oldest time.Time) {
 	if before == nil {

@@ -12,7 +12,7 @@ import (
 // ports, and each of the addresses serves on each of the ports.
 //
 // The same addresses can be grouped and ordered in many ways. A controller that chose another way
-// at each reconcile would write forever. So there is one canonical form, which does not depend on
+// at each reconcile would write forever. So there's one canonical form, which doesn't depend on
 // the order in which Pods are listed.
 
 // member is an address and the ports on which it serves. It has no ports if it belongs to a
@@ -29,7 +29,7 @@ type column struct {
 	seats []seat               // in the order of addresses
 }
 
-// seat is an address, by its number, and whether it is ready on this port.
+// seat is an address, by its number, and whether it's ready on this port.
 type seat struct {
 	address int
 	ready   bool
@@ -164,7 +164,7 @@ func restAfter(subsets []corev1.EndpointSubset) time.Duration {
 // truncate drops addresses until at most this many are left, and reports whether there were more.
 // An address in two subsets counts twice.
 //
-// It drops those that are not ready first. It divides the rest among the subsets in proportion to
+// It drops those that aren't ready first. It divides the rest among the subsets in proportion to
 // their sizes, so that no port is without an address while others have hundreds. It rounds shares
 // up, so the last subsets may get less. It keeps the first addresses of a subset, which are the
 // same at each reconcile.

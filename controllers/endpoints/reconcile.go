@@ -166,9 +166,9 @@ func (r *reconciler) failed(err error, endpoints *corev1.Endpoints, reason, verb
 }
 
 // remove deletes the Endpoints of a Service that is gone, even if a user wrote them. Most often
-// there is nothing left to do: an API server that deletes a Service deletes its Endpoints, too.
+// there's nothing left to do: an API server that deletes a Service deletes its Endpoints, too.
 //
-// It asks the API server, because the cache may be late. If there is a new Service of that name,
+// It asks the API server, because the cache may be late. If there's a new Service of that name,
 // its event will come. The deletion has the version that was read: a user may be about to use the
 // object for something else.
 func (r *reconciler) remove(ctx context.Context, name client.ObjectKey) error {
@@ -181,14 +181,14 @@ func (r *reconciler) remove(ctx context.Context, name client.ObjectKey) error {
 	case client.IsAbsent(err, name):
 		return nil
 	case err != nil:
-		return fmt.Errorf("read the Endpoints of a Service that is gone: %w", err)
+		return fmt.Errorf("read the Endpoints of a deleted Service: %w", err)
 	case isElection(left):
 		return nil
 	}
 	err = r.client.Delete(ctx, left,
 		client.Preconditions{UID: &left.UID, ResourceVersion: &left.ResourceVersion})
 	if err != nil && !client.IsAbsent(err, name) {
-		return fmt.Errorf("delete the Endpoints of a Service that is gone: %w", err)
+		return fmt.Errorf("delete the Endpoints of a deleted Service: %w", err)
 	}
 	return nil
 }
@@ -202,7 +202,7 @@ func isElection(endpoints *corev1.Endpoints) bool {
 	return ok
 }
 
-// memory is what the controller remembers about Services. It may be lost: it is only needed for an
+// memory is what the controller remembers about Services. It may be lost: it's only needed for an
 // annotation, and to save work.
 type memory struct {
 	mu sync.Mutex // guards of
@@ -215,7 +215,7 @@ type remembered struct {
 	version string // of the controller's last write
 	restEnd time.Time
 
-	isWriting bool   // a write is under way
+	isWriting bool   // a write is in flight
 	seen      string // the version in the last event since the write was sent
 }
 
@@ -255,7 +255,7 @@ func (m *memory) failedToWrite(service client.ObjectKey) {
 	m.change(service, func(r *remembered) { r.isWriting = false })
 }
 
-// isOwnWrite reports whether the controller has written this version. While a write is under way,
+// isOwnWrite reports whether the controller has written this version. While a write is in flight,
 // it returns true for any, and wrote finds out.
 func (m *memory) isOwnWrite(service client.ObjectKey, version string) bool {
 	m.mu.Lock()

@@ -29,7 +29,7 @@ import (
 // lead to a reconcile (slices.go).
 
 const (
-	// sliceManager is the value of the label endpointslice.kubernetes.io/managed-by. It is that of
+	// sliceManager is the value of the label endpointslice.kubernetes.io/managed-by. It's that of
 	// Kubernetes' own controller, so that this one takes over its slices.
 	sliceManager = "endpointslice-controller.k8s.io"
 	// sliceReporter is the reporting controller in events.
@@ -50,7 +50,8 @@ var sliceProbe = controllers.Probe{
 	AnswerLabel: discoveryv1.LabelServiceName,
 }
 
-// SliceSettings are those of the controller for EndpointSlices. The zero value is useful.
+// SliceSettings are the settings of the controller for EndpointSlices only. The zero value is
+// useful.
 type SliceSettings struct {
 	// MaxPerSlice is how many endpoints a slice may have: 100 if it is 0, and 1,000 at most;
 	// kube-controller-manager's flag is --max-endpoints-per-slice. The controller splits existing
@@ -71,15 +72,15 @@ func AddSlices(mgr manager.Manager, options controllers.Options) error {
 //
 // Guarantees: when Services and Pods stop changing, the EndpointSlices of each Service with a
 // selector list each endpoint once, and the controller stops writing. This holds even if other
-// clients change those slices, and if answers to the controller's requests get lost. It does not
+// clients change those slices, and if answers to the controller's requests get lost. It doesn't
 // touch slices that another program manages according to their label
 // endpointslice.kubernetes.io/managed-by, or, as soon as the cache shows that a Service has no
-// selector, those of the Service. If another controller writes slices already, this one does not
+// selector, those of the Service. If another controller writes slices already, this one doesn't
 // start: the manager's Start returns an error that says what to do.
 //
 // Caveats: when a Service is deleted, the garbage collector deletes its slices; this controller
-// does not. It turns the field trafficDistribution of a Service into hints, but not the annotation
-// service.kubernetes.io/topology-mode. It does not copy Endpoints that a user writes for a Service
+// doesn't. It turns the field trafficDistribution of a Service into hints, but not the annotation
+// service.kubernetes.io/topology-mode. It doesn't copy Endpoints that a user writes for a Service
 // without a selector into slices; Kubernetes has another controller for that. The cache must have
 // all Pods, Services and EndpointSlices of its namespaces, and the metadata of Nodes. Add registers
 // indexes, so call it once for a manager.
@@ -122,7 +123,7 @@ func RunSlices(ctx context.Context, config *rest.Config, workers int) error {
 		AddSlices)
 }
 
-// The indexes of this controller. It cannot share those of the first, because an index may be added
+// The indexes of this controller. It can't share those of the first, because an index may be added
 // only once.
 const (
 	sliceSelectorIndex = "endpointslices:selects" // of Services
@@ -187,7 +188,7 @@ func (s sliceEvents) handler() handler.EventHandler {
 	}
 }
 
-// isOwnWrite reports whether the controller has just written this version: then there is nothing to
+// isOwnWrite reports whether the controller has just written this version: then there's nothing to
 // reconcile.
 func (s sliceEvents) isOwnWrite(slice client.Object) bool {
 	return s.written.isOwnWrite(client.ObjectKeyFromObject(slice), slice.GetResourceVersion())

@@ -27,7 +27,7 @@ type group struct {
 // it.
 type nodes map[string]string
 
-// groupsOf returns a Service's endpoints in groups. The order of the Pods does not matter.
+// groupsOf returns a Service's endpoints in groups. The order of the Pods doesn't matter.
 func groupsOf(service *corev1.Service, pods []*corev1.Pod, nodes nodes) (groups []group) {
 	pods = slices.SortedFunc(slices.Values(pods), func(a, b *corev1.Pod) int {
 		return cmp.Compare(a.Name, b.Name)
@@ -55,7 +55,7 @@ func groupsOf(service *corev1.Service, pods []*corev1.Pod, nodes nodes) (groups 
 }
 
 // addressTypesOf returns the address types for which a Service has slices. If the API server has
-// not set its IP families, it is the type of the Service's own address, or both types if it has
+// not set its IP families, it's the type of the Service's own address, or both types if it has
 // none.
 func addressTypesOf(service *corev1.Service) (types []discoveryv1.AddressType) {
 	switch {
@@ -73,7 +73,7 @@ func addressTypesOf(service *corev1.Service) (types []discoveryv1.AddressType) {
 }
 
 // endpointOf returns a Pod as an endpoint. ok is false if the Pod has finished, or has no address
-// of that type, or if its Node is gone and the Service does not have publishNotReadyAddresses.
+// of that type, or if its Node is gone and the Service doesn't have publishNotReadyAddresses.
 func endpointOf(
 	service *corev1.Service, pod *corev1.Pod, addresses discoveryv1.AddressType, nodes nodes,
 ) (e discoveryv1.Endpoint, ok bool) {
@@ -109,8 +109,8 @@ func endpointOf(
 	return e, true
 }
 
-// hintsOf returns the zones and nodes from which an endpoint should be used, if the Service asks
-// for nearby endpoints. An endpoint that is not ready gets no hints.
+// hintsOf returns the zones and nodes from which an endpoint should be used, if the Service wants
+// nearby endpoints. An endpoint that isn't ready gets no hints.
 func hintsOf(service *corev1.Service, e discoveryv1.Endpoint) *discoveryv1.EndpointHints {
 	var hints discoveryv1.EndpointHints
 	if distribution := service.Spec.TrafficDistribution; distribution != nil &&

@@ -128,8 +128,8 @@ func valueOr[T any](p *T, otherwise T) T {
 }
 
 // A Service may have any number of slices, so they need names of their own. Kubernetes lets the API
-// server generate them. Then a client cannot safely repeat a create whose answer was lost: if it
-// happened, the repetition creates a second slice under another name. A cache that does not show
+// server generate them. Then a client can't safely repeat a create whose answer was lost: if it
+// happened, the repetition creates a second slice under another name. A cache that doesn't show
 // the first slice yet has the same effect.
 //
 // So this controller computes the names. They look like generated ones, but follow from the
@@ -150,7 +150,7 @@ type namer struct {
 	n       int
 }
 
-// next returns the first name that is not taken.
+// next returns the first name that isn't taken.
 func (n *namer) next() string {
 	for {
 		name := nameOf(n.service, n.n)

@@ -41,7 +41,7 @@ func planOf(want wanted, have []*discoveryv1.EndpointSlice, most int) (p plan) {
 	own := map[discoveryv1.AddressType][]*discoveryv1.EndpointSlice{}
 	for _, slice := range have {
 		switch {
-		case slice.DeletionTimestamp != nil: // it is about to go
+		case slice.DeletionTimestamp != nil: // it's about to go
 		case !want.owns(slice) || !slices.Contains(want.addressTypes, slice.AddressType):
 			p.remove = append(p.remove, slice)
 		default:
@@ -67,7 +67,7 @@ func planOf(want wanted, have []*discoveryv1.EndpointSlice, most int) (p plan) {
 	return p
 }
 
-// draftsOf distributes the endpoints of one address type. spare are the slices that it does not
+// draftsOf distributes the endpoints of one address type. spare are the slices that it doesn't
 // need.
 func draftsOf(
 	want wanted, addresses discoveryv1.AddressType, have []*discoveryv1.EndpointSlice, most int,
@@ -91,7 +91,7 @@ func draftsOf(
 	return drafts, spare
 }
 
-// fill distributes the endpoints of a group. An endpoint stays in its slice, if there is room. New
+// fill distributes the endpoints of a group. An endpoint stays in its slice, if there's room. New
 // endpoints go into slices that change anyway, the fullest first; then into the fullest slice with
 // room for all of the rest; otherwise into new slices. empty are the slices that lost all their
 // endpoints.
@@ -143,7 +143,7 @@ func fill(
 	return filled, empty
 }
 
-// add moves endpoints into a draft while there is room, and returns the others.
+// add moves endpoints into a draft while there's room, and returns the others.
 func (d *draft) add(endpoints []discoveryv1.Endpoint, most int) []discoveryv1.Endpoint {
 	n := min(len(endpoints), most-len(d.endpoints))
 	d.endpoints = append(d.endpoints, endpoints[:n]...)
@@ -197,7 +197,7 @@ func (u unplaced) like(endpoint *discoveryv1.Endpoint) (*discoveryv1.Endpoint, b
 
 func (u unplaced) take(endpoint *discoveryv1.Endpoint) { delete(u.at, endpoint.TargetRef.UID) }
 
-// all returns the endpoints that were not taken, in their order.
+// all returns the endpoints that weren't taken, in their order.
 func (u unplaced) all() (rest []discoveryv1.Endpoint) {
 	for i := range u.endpoints {
 		if _, ok := u.at[u.endpoints[i].TargetRef.UID]; ok {

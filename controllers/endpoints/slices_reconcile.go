@@ -109,7 +109,7 @@ func (r *sliceReconciler) nodesOf(ctx context.Context, pods []*corev1.Pod) (node
 // carryOut writes a plan: first it creates, last it deletes. It tries all writes even if one fails.
 // isOlder is true if another client has written one of the slices meanwhile.
 //
-// An update or a delete has the resourceVersion of the slice that was compared. So it is a conflict
+// An update or a delete has the resourceVersion of the slice that was compared. So it's a conflict
 // if another client has changed the slice, or if the cache is late.
 func (r *sliceReconciler) carryOut(
 	ctx context.Context, service *corev1.Service, have []*discoveryv1.EndpointSlice, p plan,
@@ -156,7 +156,7 @@ func (r *sliceReconciler) carryOut(
 
 // mayCreate reports whether to create slices for a Service. One that is being deleted gets none,
 // because the garbage collector would have to delete them, too. It deletes the slices of a deleted
-// Service one after the other, and the cache may see that before the end of the Service; so if the
+// Service one after another, and the cache may see that before the end of the Service; so if the
 // Service was reconciled before, mayCreate asks the API server.
 func (r *sliceReconciler) mayCreate(
 	ctx context.Context, service *corev1.Service, ask bool,
@@ -172,7 +172,7 @@ func (r *sliceReconciler) mayCreate(
 	return err == nil && found.UID == service.UID && found.DeletionTimestamp == nil, err
 }
 
-// create creates a slice under the next name. If a slice of that name exists that does not belong
+// create creates a slice under the next name. If a slice of that name exists that doesn't belong
 // to the Service, or is being deleted, it tries the name after it.
 func (r *sliceReconciler) create(
 	ctx context.Context, service *corev1.Service, slice *discoveryv1.EndpointSlice, names *namer,
@@ -229,7 +229,7 @@ func (r *sliceReconciler) failed(service *corev1.Service, err error) error {
 	return err
 }
 
-// isNews reports whether one of the errors is not a lost race against another client.
+// isNews reports whether one of the errors isn't a lost race against another client.
 func isNews(err error) bool {
 	if all, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, one := range all.Unwrap() {

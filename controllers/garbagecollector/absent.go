@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ownerIdentity says where an owner is looked for: what a reference says, and in which namespace.
-// That is empty for an owner of a kind without namespaces.
+// ownerIdentity says where to look for an owner: a reference's fields, and a namespace, which is
+// empty if the owner's kind has none.
 type ownerIdentity struct {
 	apiVersion, kind, namespace, name string
 	uid                               types.UID
@@ -23,17 +23,17 @@ func (o ownerIdentity) isMeantBy(ref metav1.OwnerReference, namespace string) bo
 	return o == identityOf(ref, namespace) || o == identityOf(ref, "")
 }
 
-// String is what the owner is called in messages and events, as the original calls it.
+// String is the owner's name in messages and events, in the original's form.
 func (o ownerIdentity) String() string {
 	return fmt.Sprintf("[%s/%s, namespace: %s, name: %s, uid: %s]",
 		o.apiVersion, o.kind, o.namespace, o.name, o.uid)
 }
 
-// absentOwners remembers the owners that are known to be absent, so that the API server is asked
-// once for each of them, and not once for each dependent. A UID is never used again, so what's
-// absent stays absent, unless the API server is restored from a backup. Then the dependents come
-// back, too, so an object that is new to the graph makes it ask again. It forgets the oldest one
-// when it has rememberedOwners. The zero value is empty.
+// absentOwners remembers the owners that are known to be absent, so that we ask the API server once
+// for each of them, and not once for each dependent. A UID is never used again, so an absent owner
+// stays absent, unless the API server is restored from a backup. Then the dependents come back,
+// too, so an object that is new to the graph makes us ask again. When it has rememberedOwners, it
+// drops the oldest one. The zero value is empty.
 type absentOwners struct {
 	known map[ownerIdentity]bool
 	ring  []ownerIdentity // the known ones; next is the oldest
@@ -60,7 +60,7 @@ func (a *absentOwners) add(owner ownerIdentity) {
 	a.next = (a.next + 1) % rememberedOwners
 }
 
-// forget makes the owner unknown that an object in a namespace refers to.
+// forget drops the owner that an object in a namespace refers to.
 func (a *absentOwners) forget(ref metav1.OwnerReference, namespace string) {
 	delete(a.known, identityOf(ref, namespace))
 	delete(a.known, identityOf(ref, ""))

@@ -15,7 +15,7 @@ import (
 	"github.com/loopwright/loopwright/manager/reconcile"
 )
 
-// Reconcile attempts what has to be done for a node, if anything.
+// Reconcile does whatever has to be done for a node, if anything.
 func (gc *collector) Reconcile(
 	ctx context.Context, req reconcile.Request,
 ) (reconcile.Result, error) {
@@ -45,17 +45,17 @@ func (gc *collector) itemOf(uid types.UID) (it item, isKnown bool) {
 	return gc.graph.itemOf(uid)
 }
 
-// lookAgain is the time until the next attempt for a node of which the graph shows something else
-// than the API server has answered. Most often, its informer is only late, and by then the graph
-// shows nothing to do. But the answer may be that of a stale server, or the graph may be incomplete.
+// lookAgain is the time until the next attempt for a node if the graph and the API server disagree
+// about it. Most often, the informer is only late, and by then the graph shows that there's nothing
+// to do. But the answer may come from a stale server, or the graph may be incomplete.
 const lookAgain = 5 * time.Second
 
 var again = reconcile.Result{RequeueAfter: lookAgain}
 
 // attemptVirtual asks the API server for an owner that no informer shows, once for each of the ways
-// in which dependents refer to it. An owner that is absent wakes those that mean it. One that is
-// there has to be asked for again: if it ended before its informer has shown it, nothing else would
-// tell.
+// in which dependents refer to it. If the owner is absent, the dependents that mean it are woken.
+// If it exists, we have to ask again: if it were deleted before its informer has shown it, nothing
+// else would tell us.
 func (gc *collector) attemptVirtual(ctx context.Context, it item) (reconcile.Result, error) {
 	var isThere bool
 	var failures []error
@@ -72,7 +72,7 @@ func (gc *collector) attemptVirtual(ctx context.Context, it item) (reconcile.Res
 	return reconcile.Result{Requeue: isThere}, nil
 }
 
-// attemptToDelete deletes the item if all of its owners are absent, or wait for it to be gone.
+// attemptToDelete deletes the item if all of its owners are absent or wait for its deletion.
 func (gc *collector) attemptToDelete(ctx context.Context, it item) (reconcile.Result, error) {
 	live, err := gc.getLive(ctx, it)
 	switch {
@@ -100,7 +100,7 @@ func (gc *collector) attemptToDelete(ctx context.Context, it item) (reconcile.Re
 	case len(solid) > 0:
 		return reconcile.Result{}, gc.patch(ctx, live, "ownerReferences", solid)
 	case len(waiting) == 0 || gc.hasNoDependents(it):
-		log.FromContext(ctx).V(1).Info("Deleting an object: its owners are gone")
+		log.FromContext(ctx).V(1).Info("Deleting an object: its owners have been deleted")
 		return reconcile.Result{}, gc.deleteObject(ctx, live, policyOf(live))
 	}
 	// The item's own dependents go before it does.
@@ -112,7 +112,7 @@ func (gc *collector) attemptToDelete(ctx context.Context, it item) (reconcile.Re
 	return reconcile.Result{}, gc.deleteObject(ctx, live, metav1.DeletePropagationForeground)
 }
 
-// hasNoDependents is false if there may be some that the graph doesn't have.
+// hasNoDependents is false if there may be dependents that the graph doesn't have.
 func (gc *collector) hasNoDependents(it item) bool {
 	if it.hasDependents || gc.complete() != nil {
 		return false
@@ -121,11 +121,11 @@ func (gc *collector) hasNoDependents(it item) bool {
 	return !it.hasDependents
 }
 
-// classifyReferences says what the owners of an object are: a solid one is there, and a waiting one
-// wants its dependents to be deleted. The rest are absent.
+// classifyReferences sorts the owners of an object: a solid one exists, and a waiting one wants its
+// dependents to be deleted. The rest are absent.
 //
-// The API server is asked for what the graph doesn't know, and for an owner that wants its
-// dependents to be deleted: a restored backup may have undone that. The original asks in any case.
+// It asks the API server about owners that the graph doesn't know, and about those that want their
+// dependents to be deleted: a restored backup may have undone that. The original always asks.
 func (gc *collector) classifyReferences(
 	ctx context.Context, live *metav1.PartialObjectMetadata,
 ) (solid, waiting []metav1.OwnerReference, err error) {
@@ -148,7 +148,7 @@ func (gc *collector) classifyReferences(
 	return solid, waiting, nil
 }
 
-// policyOf returns the policy that leaves an object's finalizers as they are.
+// policyOf returns the policy that leaves an object's finalizers alone.
 func policyOf(object metav1.Object) metav1.DeletionPropagation {
 	switch finalizers := object.GetFinalizers(); {
 	case slices.Contains(finalizers, metav1.FinalizerOrphanDependents):
@@ -159,8 +159,8 @@ func policyOf(object metav1.Object) metav1.DeletionPropagation {
 	return metav1.DeletePropagationBackground
 }
 
-// processDeletingDependents lets the item go when it has nothing left to wait for. The end of each
-// dependent wakes the item.
+// processDeletingDependents releases the item when it has nothing left to wait for. The deletion of
+// each dependent wakes the item.
 func (gc *collector) processDeletingDependents(
 	ctx context.Context, it item,
 ) (reconcile.Result, error) {
@@ -180,8 +180,8 @@ func (gc *collector) processDeletingDependents(
 	return reconcile.Result{}, gc.unblockOwners(ctx, live)
 }
 
-// unblockOwners takes an object out of a circle in which each waits for the next: its owners do not
-// wait for it any more.
+// unblockOwners takes an object out of a circle in which each waits for the next: its owners no
+// longer wait for it.
 func (gc *collector) unblockOwners(ctx context.Context, live *metav1.PartialObjectMetadata) error {
 	if !slices.ContainsFunc(live.OwnerReferences, isBlocking) {
 		return nil
@@ -196,9 +196,10 @@ func (gc *collector) unblockOwners(ctx context.Context, live *metav1.PartialObje
 // orphansAtOnce is how many dependents of an owner are orphaned at a time.
 const orphansAtOnce = 20
 
-// orphanDependents takes the owner out of its dependents. It lets the owner go when the graph shows
-// that none is left, and not as soon as each patch has been answered: the answer to a patch may be a
-// lie, and then the dependent would be deleted. The last one to lose its reference wakes the owner.
+// orphanDependents removes the owner from its dependents. It releases the owner when the graph
+// shows that no dependent is left, and not as soon as each patch has been answered: the answer to a
+// patch may be false, and then the dependent would be deleted. The last dependent to lose its
+// reference wakes the owner.
 func (gc *collector) orphanDependents(ctx context.Context, owner item) (reconcile.Result, error) {
 	if !owner.hasDependents {
 		return gc.letGo(ctx, owner, metav1.FinalizerOrphanDependents)
@@ -236,8 +237,8 @@ func (gc *collector) orphan(ctx context.Context, dependent item, owner types.UID
 }
 
 // letGo removes the finalizer of an owner that has nothing left to wait for, unless a dependent may
-// be where the graph has nothing. Kubernetes' namespace controller waits in the same way: while a
-// group doesn't answer, no namespace goes.
+// exist where the graph can't see. Kubernetes' namespace controller waits in the same way: while a
+// group doesn't answer, it deletes no namespace.
 func (gc *collector) letGo(
 	ctx context.Context, owner item, finalizer string,
 ) (reconcile.Result, error) {

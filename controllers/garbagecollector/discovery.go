@@ -15,21 +15,21 @@ import (
 	"k8s.io/client-go/discovery"
 )
 
-// survey is what discovery has said so far about the kinds that there are. It's a value without a
-// clock or a client; take brings an answer to it.
+// survey is what discovery has said so far about the existing kinds. It's a value without a clock
+// or a client; take adds an answer.
 //
-// An answer that leaves something out proves nothing. A load balancer's 404 for /api is one: for
-// client-go, that's an API server without the core group, and no error. So a group that fails, or
-// that was there before, is unknown until an answer has it, or until the kind's own informer has
-// proven that the kind is gone.
+// An answer that leaves something out proves nothing. A load balancer's 404 for /api is an example:
+// to client-go, that's an API server without the core group, and no error. So a group that fails,
+// or that existed before, is unknown until an answer has it, or until the kind's own informer has
+// proven that the kind was removed.
 type survey struct {
-	// unknown has what isn't known of a group, by the group's name.
+	// unknown says what we don't know about a group, by the group's name.
 	unknown    map[string]doubt
-	isAnswered bool // at least once, be it for a part of the groups
+	isAnswered bool // at least once, even if only for some of the groups
 	// complete counts the answers in a row that left nothing unknown.
 	complete int
 	// barren are the versions of groups that have answered once, and have no resource that we could
-	// watch. They keep nothing from being known when they fail: metrics.k8s.io is one of them.
+	// watch. If they fail, the rest still counts as known: metrics.k8s.io is one of them.
 	barren map[schema.GroupVersion]bool
 }
 
@@ -39,9 +39,9 @@ type doubt struct {
 	why   string // what answered
 }
 
-// completeAnswers is how many complete answers in a row it takes until the survey counts as complete. They
-// are at least firstPause apart, so an API server that has just started, and doesn't serve all of
-// its groups yet, has some seconds to get there.
+// completeAnswers is how many complete answers in a row it takes until the survey counts as
+// complete. They're at least firstPause apart, so an API server that has just started, and doesn't
+// serve all of its groups yet, has some seconds to get there.
 const completeAnswers = 3
 
 // everything stands for all groups, and the core group has no name.
@@ -58,14 +58,14 @@ type answer struct {
 	err    error
 }
 
-// failures returns the versions of groups that discovery doesn't answer for, and false if it
+// failures returns the versions of groups for which discovery doesn't answer, and false if it
 // doesn't answer at all.
 func (a answer) failures() (failed map[schema.GroupVersion]error, isAnswer bool) {
 	failed, isPartial := discovery.GroupDiscoveryFailedErrorGroups(a.err)
 	return failed, a.err == nil || isPartial
 }
 
-// take takes in an answer. watched are the kinds that have a monitor, and whose end isn't proven.
+// take adds an answer. watched are the kinds that have a monitor, and whose removal isn't proven.
 func (s *survey) take(now time.Time, a answer, watched []schema.GroupVersionKind) {
 	why := map[string][]string{}
 	doubts := func(group, reason string) {
@@ -133,7 +133,7 @@ func (s *survey) noteBarren(
 	}
 }
 
-// doubts says which groups are unknown, since when, and what answered. It's nil if none is.
+// doubts says which groups are unknown, since when, and what answered. It's nil if there are none.
 func (s *survey) doubts() error {
 	var all []error
 	for _, group := range slices.Sorted(maps.Keys(s.unknown)) {
@@ -144,7 +144,7 @@ func (s *survey) doubts() error {
 	return errors.Join(all...)
 }
 
-// explain says what answered, too, if it wasn't the API server.
+// explain also says what answered, if it wasn't the API server.
 func explain(err error) string {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Details != nil {
@@ -166,9 +166,9 @@ func kindsOf(lists []*metav1.APIResourceList) map[schema.GroupVersionKind]bool {
 	return all
 }
 
-// watchable returns the kinds of all resources that can be listed, watched and deleted. A resource
-// stays in a version that it has as long as that is served; otherwise, it gets the one that the
-// server prefers.
+// watchable returns the kinds of all resources that can be listed, watched and deleted. If we
+// already watch a resource in a version, it keeps that version as long as it's served; otherwise,
+// it gets the one that the server prefers.
 func watchable(
 	groups []*metav1.APIGroup, lists []*metav1.APIResourceList,
 	has func(schema.GroupVersionKind) bool,
@@ -188,14 +188,14 @@ func watchable(
 }
 
 // eachWatchable calls visit for each resource that can be listed, watched and deleted. Events
-// aren't among them: there are many, they own nothing, and they end by themselves.
+// aren't among them: there are many, they own nothing, and they expire by themselves.
 func eachWatchable(
 	lists []*metav1.APIResourceList, visit func(schema.GroupResource, schema.GroupVersionKind),
 ) {
 	for _, list := range lists {
 		in, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
-			continue // the server's mistake; there is nothing to watch
+			continue // the server's mistake; there's nothing to watch
 		}
 		for _, resource := range list.APIResources {
 			id := schema.GroupResource{Group: in.Group, Resource: resource.Name}

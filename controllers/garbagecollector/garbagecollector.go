@@ -1,13 +1,13 @@
-// Package garbagecollector deletes objects whose owners are all gone, and finishes deletions in the
-// foreground and those that orphan: there the API server keeps the owner, with a finalizer, until
-// its dependents are gone or have lost their reference to it.
+// Package garbagecollector deletes objects whose owners have all been deleted. It also finishes
+// foreground and orphaning deletions: there the API server keeps the owner, with a finalizer, until
+// its dependents are deleted or have lost their reference to it.
 //
 //	discovery -> an informer for each resource -> graph -> queue of UIDs -> worker -> requests
 //
-// The graph of owners is a value without a lock or a client (graph.go, graph_read.go); an event of
-// an informer takes it to its next state, and says which nodes to attempt. A worker reads a node,
-// asks the API server where the graph is not enough, and writes (attempt.go, requests.go). The
-// monitors follow discovery, so that kinds may come and go (monitors.go).
+// The graph of owners is a value without a lock or a client (graph.go, graph_read.go). An
+// informer's event takes it to its next state, and says which nodes to attempt. A worker reads a
+// node, asks the API server where the graph isn't enough, and writes (attempt.go, requests.go). The
+// monitors follow discovery, so kinds may come and go (monitors.go).
 //
 // Neighbours: below it is the manager. mini has a smaller one, for kinds that are known before it
 // starts.
@@ -39,7 +39,7 @@ import (
 // controllerName is the name in events. Kubernetes' own controller has the same.
 const controllerName = "garbage-collector-controller"
 
-// Probe is an object whose owner does not exist: a garbage collector deletes it.
+// Probe is an object whose owner doesn't exist: a garbage collector deletes it.
 var Probe = controllers.Probe{
 	Original: controllerName, Optional: true,
 	Object: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
@@ -51,10 +51,10 @@ var Probe = controllers.Probe{
 	IsAnsweredByDeletion: true,
 }
 
-// Settings are those of this controller only. The zero value is useful.
+// Settings are the settings of this controller only. The zero value is useful.
 type Settings struct {
-	// DiscoveryPeriod is how often the garbage collector asks which resources there are: 30 s if it
-	// is 0, as in the original.
+	// DiscoveryPeriod is how often the garbage collector asks which resources exist; 0 means 30 s,
+	// as in the original.
 	DiscoveryPeriod time.Duration
 }
 
@@ -65,37 +65,39 @@ func Add(mgr manager.Manager, options controllers.Options) error {
 
 // Add adds the controller to a manager.
 //
-// Guarantees: an object that has a living owner is not deleted, however late the informers are. The
-// API server has said of each owner, in an answer or by a watch, that it is gone or wants its
-// dependents to be deleted; a 404 that's somebody else's doesn't count. The API server deletes the
-// version that was judged, and refuses if the object has got another owner since. What has only
-// absent owners is deleted in the end.
+// Guarantees: an object that has a living owner isn't deleted, however late the informers are. For
+// each owner, the API server itself has said, in an answer or by a watch, that it was deleted or
+// wants its dependents to be deleted; a 404 from anything else doesn't count. The API server
+// deletes the version that was judged, and refuses if the object has got another owner since. An
+// object that has only absent owners is deleted in the end.
 //
-// An owner that orphans, or is deleted in the foreground, keeps its finalizer until the watches have
-// shown that no dependent is left that has a reference to it, or blocks it. It also keeps it while a
-// dependent may be where nobody looks: while discovery fails, or leaves out a group that was there,
-// or a kind isn't listed or watched. The log says which one, since when, and what answered. The
-// owner goes by itself when all is known again. A kind is forgotten only when its informer has proven
-// that it's gone; see cache.KindGoneError.
+// An owner that orphans, or is deleted in the foreground, keeps its finalizer until the watches
+// have shown that no dependent is left that has a reference to it, or blocks it. It also keeps its
+// finalizer while a dependent may exist where the collector can't see: while discovery fails, or
+// leaves out a group that existed before, or a kind isn't listed or watched. The log says which
+// one, since when, and what answered. Once everything is known again, the owner is released by
+// itself. A kind is dropped only when its informer has proven that it was removed; see
+// cache.KindGoneError.
 //
-// If another garbage collector runs, this one does not start: the manager's Start returns an error
+// If another garbage collector runs, this one doesn't start: the manager's Start returns an error
 // that says what to do.
 //
-// Caveats: one aggregated API that's down, or one kind that can't be listed because its conversion
-// webhook fails, keeps the finalizers of all such owners in the cluster. Kubernetes' garbage
-// collector lets the owners go, and their dependents of that kind are deleted when it's back. A
-// version of a group that has answered once, and has nothing that can be listed, watched and
-// deleted, holds nothing up: so metrics.k8s.io does only if it was down when the process started.
+// Caveats: if a single aggregated API is down, or a single kind can't be listed because its
+// conversion webhook fails, all such owners in the cluster keep their finalizers. Kubernetes'
+// garbage collector releases the owners, and their dependents of that kind are deleted when it's
+// back. A version of a group that has answered once, and has nothing that can be listed, watched
+// and deleted, delays nothing. So metrics.k8s.io does so only if it was down when the process
+// started.
 //
-// An owner doesn't wait for a dependent that's so new that no watch has shown it, or whose kind is
-// newer than DiscoveryPeriod. A read of an owner is answered from etcd; a proxy that serves an old
-// copy of one that was replaced under its name is believed. After an API server was restored from a
-// backup, owners keep their finalizers until the informers have listed again, which may take ten
-// minutes.
+// An owner doesn't wait for a dependent that is so new that no watch has shown it, or whose kind is
+// newer than DiscoveryPeriod. A read of an owner is answered from etcd; if a proxy serves an old
+// copy of an owner that was replaced under its name, the collector believes it. After an API server
+// was restored from a backup, owners keep their finalizers until the informers have listed again,
+// which may take ten minutes.
 //
-// It collects in all namespaces, whatever the manager's cache has; it has a cache of its own, so
-// that a kind that cannot be listed delays no other controller. An object whose owner is of a kind
-// that the API server does not know stays. It needs the right to read, patch and delete everything.
+// It collects in all namespaces, whatever the manager's cache has. It has its own cache, so a kind
+// that can't be listed doesn't delay other controllers. An object whose owner is of a kind that the
+// API server doesn't know stays. It needs permission to read, patch and delete everything.
 func (s Settings) Add(mgr manager.Manager, options controllers.Options) error {
 	asks, err := discovery.NewDiscoveryClientForConfigAndClient(
 		rest.CopyConfig(mgr.GetConfig()), mgr.GetHTTPClient())
@@ -140,7 +142,8 @@ func Run(ctx context.Context, config *rest.Config, workers int) error {
 		controllers.Options{Controller: controller.Options{MaxConcurrentReconciles: workers}}, Add)
 }
 
-// collector is the shell of the graph: it brings events to the graph, and carries out what follows.
+// collector is the shell of the graph: it passes events to the graph, and carries out the
+// consequences.
 type collector struct {
 	client   client.Client // without a cache
 	events   events.EventRecorder
@@ -154,7 +157,7 @@ type collector struct {
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// apply brings an event to the graph, and enqueues what has to be attempted.
+// apply passes an event to the graph, and enqueues the nodes that have to be attempted.
 func (gc *collector) apply(e event) {
 	gc.mu.Lock()
 	todo := gc.graph.step(e)

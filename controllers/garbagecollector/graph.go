@@ -10,20 +10,20 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// graph knows which objects own which, as far as the informers have shown it. It is a value without
-// goroutine, lock, clock or client; step is all that changes it.
+// graph knows which objects own which, as far as the informers have shown it. It's a value without
+// goroutine, lock, clock or client; only step changes it.
 type graph struct {
 	nodes  map[types.UID]*node
 	absent absentOwners
 
-	actions // of the step that is under way
+	actions // of the current step
 }
 
-// node is an object: an observed one, which an informer has shown, or a virtual one, of which only
-// the UID is known, because a dependent names it as its owner. The owner of a virtual node may be
-// gone, or new, or of a kind that is not watched, so that the API server has to be asked.
+// node is an object: an observed one, which an informer has shown, or a virtual one, of which we
+// know only the UID, because a dependent names it as its owner. The owner of a virtual node may be
+// deleted, or new, or of a kind that isn't watched, so we have to ask the API server.
 //
-// A node is in the graph as long as it is observed or has dependents.
+// A node is in the graph while it's observed or has dependents.
 type node struct {
 	uid      types.UID
 	observed bool
@@ -34,39 +34,39 @@ type node struct {
 	owners             []metav1.OwnerReference // those of the informer's object: not to be changed
 	beingDeleted       bool
 	deletingDependents bool // deleted in the foreground: it waits for its dependents
-	orphaning          bool // deleted, and its dependents are to lose their reference to it first
+	orphaning          bool // deleted, and its dependents have to lose their reference to it first
 
 	// dependents name this UID among their owners. One of another namespace, or with another name
 	// for the owner, is among them; see isOwner.
 	dependents map[*node]struct{}
 }
 
-// event is something that the graph is told.
+// event is the graph's input.
 type event struct {
 	what eventKind
 	kind *schema.GroupVersionKind // not for ownerIsAbsent
-	// object is that of objectObserved and objectEnded.
+	// object is the object of objectObserved and objectEnded.
 	object metav1.Object
-	// certain says of objectEnded that the watch has shown the end of the object. Otherwise it was
-	// missing in a list, or its kind is gone.
+	// certain means, for objectEnded, that the watch has shown the deletion of the object.
+	// Otherwise it was missing in a list, or its kind was removed.
 	certain bool
-	owner   ownerIdentity // that of ownerIsAbsent
+	owner   ownerIdentity // the owner of ownerIsAbsent
 }
 
 type eventKind uint8
 
 const (
 	objectObserved eventKind = iota // an informer shows an object that is new or has changed
-	objectEnded                     // an informer shows an object no more
-	kindGone                        // a kind is gone, and with it all of its objects
-	ownerIsAbsent                   // the API server does not have an owner
+	objectEnded                     // an informer no longer shows an object
+	kindGone                        // a kind was removed, and with it all of its objects
+	ownerIsAbsent                   // the API server doesn't have an owner
 )
 
-// actions are what follows from an event.
+// actions are the consequences of an event.
 type actions struct {
 	// attempt lists the nodes for which something may have to be done, in order of their UIDs.
 	// Those that wait for their dependents come last: the first thing to do for an owner that is
-	// deleted in the foreground is to delete its dependents, even those that do not block it.
+	// deleted in the foreground is to delete its dependents, even those that don't block it.
 	attempt []types.UID
 	invalid []invalidOwner
 }
@@ -82,8 +82,8 @@ type invalidOwner struct {
 
 func newGraph() *graph { return &graph{nodes: map[types.UID]*node{}} }
 
-// step takes the graph to its next state. A node for which something has become necessary is in the
-// actions; one for which nothing has changed is not.
+// step takes the graph to its next state. The actions include each node for which something has
+// become necessary, and leave out those for which nothing has changed.
 func (g *graph) step(e event) actions {
 	g.actions = actions{}
 	switch e.what {
@@ -122,10 +122,10 @@ func (g *graph) step(e event) actions {
 }
 
 // isOf reports whether the node was last shown under a kind. Two kinds that differ in the version
-// have the same objects: the one whose informer has shown an object last has it.
+// have the same objects: an object belongs to the one whose informer has shown it last.
 func (n *node) isOf(kind *schema.GroupVersionKind) bool { return n.observed && *n.kind == *kind }
 
-// observe takes in the state of an object.
+// observe processes the state of an object.
 func (g *graph) observe(kind *schema.GroupVersionKind, object metav1.Object) {
 	n := g.nodes[object.GetUID()]
 	if n == nil {
@@ -154,8 +154,8 @@ func (g *graph) observe(kind *schema.GroupVersionKind, object metav1.Object) {
 	}
 }
 
-// checkDependents finds dependents of a virtual node that mean another object than the one that was
-// observed.
+// checkDependents finds dependents of a virtual node that mean a different object than the observed
+// one.
 func (g *graph) checkDependents(n *node) {
 	for dependent := range n.dependents {
 		for _, ref := range dependent.owners {
@@ -167,7 +167,7 @@ func (g *graph) checkDependents(n *node) {
 	}
 }
 
-// link brings the edges between a node and its owners up to date: was are the owners that it had.
+// link updates the edges between a node and its owners: was are the owners that it had.
 func (g *graph) link(n *node, was []metav1.OwnerReference) {
 	for _, old := range was {
 		if findOwner(n.owners, old.UID) == nil {
@@ -214,8 +214,8 @@ func (g *graph) linkTo(n *node, ref metav1.OwnerReference) {
 	}
 }
 
-// unlink ends an edge, and wakes an owner that was waiting for it: one that orphans waits for the
-// last.
+// unlink removes an edge, and wakes an owner that was waiting for that: one that orphans waits for
+// the last edge.
 func (g *graph) unlink(n *node, uid types.UID) {
 	owner := g.nodes[uid]
 	if owner == nil {
@@ -231,7 +231,7 @@ func (g *graph) unlink(n *node, uid types.UID) {
 	}
 }
 
-// end takes in that an object is not shown any more. One that has dependents becomes virtual.
+// end notes that an object is no longer shown. If it has dependents, it becomes virtual.
 func (g *graph) end(n *node, certain bool) {
 	identity := ownerIdentity{
 		apiVersion: n.kind.GroupVersion().String(), kind: n.kind.Kind,
@@ -253,7 +253,7 @@ func (g *graph) end(n *node, certain bool) {
 	}
 }
 
-// noteAbsent wakes the dependents that mean an owner that is absent.
+// noteAbsent wakes the dependents that mean an absent owner.
 func (g *graph) noteAbsent(owner ownerIdentity) {
 	g.absent.add(owner)
 	n := g.nodes[owner.uid]
@@ -285,8 +285,8 @@ func (g *graph) wakeDependents(n *node) {
 	}
 }
 
-// wakeWaiting wakes an owner that may have been waiting for an edge that has ended or blocks no
-// more.
+// wakeWaiting wakes an owner that may have been waiting for an edge that has been removed or no
+// longer blocks.
 func (g *graph) wakeWaiting(uid types.UID) {
 	if owner := g.nodes[uid]; owner != nil && owner.deletingDependents {
 		g.wake(owner)

@@ -10,8 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// item is what a worker is told about a node: a copy, which goes on to be what it was when the
-// graph changes.
+// item is a node as a worker sees it: a copy, which doesn't change when the graph does.
 type item struct {
 	uid                types.UID
 	virtual            bool
@@ -27,16 +26,14 @@ type item struct {
 	// hasWaitingOwner says that the graph shows an owner that wants its dependents to be deleted.
 	hasWaitingOwner bool
 	hasDependents   bool
-	// isBlocked says that the item has dependents that it waits for if it is deleted in the
-	// foreground.
+	// isBlocked says that the item has dependents that it would wait for in a foreground deletion.
 	isBlocked      bool
 	waitsForItself bool
-	// identities are those under which its dependents refer to a virtual node.
+	// identities are the ones under which its dependents refer to a virtual node.
 	identities []ownerIdentity
 }
 
-// itemOf returns what there is to know about a node. It returns false if the node is not in the
-// graph.
+// itemOf returns everything about a node, and false if the node isn't in the graph.
 func (g *graph) itemOf(uid types.UID) (item, bool) {
 	n := g.nodes[uid]
 	if n == nil {
@@ -64,8 +61,8 @@ func (g *graph) itemOf(uid types.UID) (item, bool) {
 type ownerState uint8
 
 const (
-	ownerUnknown ownerState = iota // the API server has to be asked
-	ownerSolid                     // it is there
+	ownerUnknown ownerState = iota // we have to ask the API server
+	ownerSolid                     // it exists
 	ownerWaiting                   // it wants its dependents to be deleted
 	ownerAbsent
 )
@@ -106,7 +103,7 @@ func (g *graph) dependentsOf(uid types.UID) (all []item) {
 }
 
 // isOwner reports whether a reference of an object in a namespace means this owner. The UID alone
-// does not count: the owner must have the reference's kind and name, and be in the namespace of its
+// doesn't count: the owner must have the reference's kind and name, and be in the namespace of its
 // dependent or in none.
 func isOwner(ref metav1.OwnerReference, namespace string, owner *node) bool {
 	return owner.observed && ref.UID == owner.uid && ref.Name == owner.name &&
@@ -130,12 +127,12 @@ func (n *node) isBlocked() bool {
 	return false
 }
 
-// waitsForItself reports whether a node would wait, in the foreground, until it is gone itself: it
-// blocks an owner that waits, which blocks another one, and so on, and one of them is its
+// waitsForItself reports whether a node would wait, in the foreground, until it's deleted itself:
+// it blocks an owner that waits, which blocks another one, and so on, and one of them is its
 // dependent. All of them would wait forever.
 //
-// The original takes any dependent that waits for a sign of a circle, and looks only before it
-// deletes an object: one whose objects all are deleted by users waits forever there.
+// The original takes any dependent that waits for a sign of a circle, and checks only before it
+// deletes an object. If users delete all objects of a circle, they wait forever there.
 func (g *graph) waitsForItself(n *node) bool { return g.leadsTo(n, n, map[*node]bool{}) }
 
 func (g *graph) leadsTo(n, goal *node, seen map[*node]bool) bool {
@@ -178,13 +175,13 @@ func isBlocking(ref metav1.OwnerReference) bool {
 	return ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion
 }
 
-// isDeletingDependents is true of an object that is deleted in the foreground.
+// isDeletingDependents is true for an object that is deleted in the foreground.
 func isDeletingDependents(object metav1.Object) bool {
 	return object.GetDeletionTimestamp() != nil &&
 		slices.Contains(object.GetFinalizers(), metav1.FinalizerDeleteDependents)
 }
 
-// isOrphaning is true of an object whose dependents are to be orphaned before it goes.
+// isOrphaning is true for an object whose dependents have to be orphaned before it's deleted.
 func isOrphaning(object metav1.Object) bool {
 	return object.GetDeletionTimestamp() != nil &&
 		slices.Contains(object.GetFinalizers(), metav1.FinalizerOrphanDependents)

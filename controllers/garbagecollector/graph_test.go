@@ -29,7 +29,7 @@ type shown struct {
 	*metav1.ObjectMeta
 }
 
-// model computes from all objects, anew after each event, what the graph keeps up to date.
+// model computes from all objects, again after each event, what the graph keeps up to date.
 type model struct {
 	objects map[types.UID]shown
 	absent  map[ownerIdentity]bool

@@ -26,8 +26,8 @@ import (
 // that can be listed, watched and deleted. They follow discovery while they run, and know whether
 // the graph is complete.
 //
-// The workers begin when all informers have listed, or after syncPatience: what an informer does
-// not show is asked of the API server.
+// The workers start when all informers have listed, or after syncPatience: if an informer doesn't
+// show an object, they ask the API server.
 type monitors struct {
 	gc     *collector
 	cache  cache.Cache
@@ -36,12 +36,12 @@ type monitors struct {
 	log    logr.Logger
 
 	running sync.WaitGroup // the goroutines that Start has begun
-	found   chan struct{}  // closed by follow after the first discovery; then all has them
+	found   chan struct{}  // closed by follow after the first discovery; by then, all has them
 
 	mu       sync.Mutex // guards what follows
 	all      map[schema.GroupVersionKind]*monitor
 	said     survey
-	failures error // why kinds that discovery has mentioned last have no monitor
+	failures error // why kinds in discovery's last answer have no monitor
 }
 
 // monitor watches one kind. It never changes.
@@ -51,14 +51,14 @@ type monitor struct {
 	registration informer.ResourceEventHandlerRegistration
 }
 
-// syncPatience is how long the first lists may take before the workers begin without them.
+// syncPatience is how long the first lists may take until the workers start without them.
 const syncPatience = 30 * time.Second
 
-// discoveryPeriod is that of the original.
+// discoveryPeriod is the original's.
 const discoveryPeriod = 30 * time.Second
 
-// firstPause is the time between two questions until the first one is answered, and the first one
-// after that while the graph isn't complete. The next ones double.
+// firstPause is the time between two discovery requests until the first one is answered. After
+// that, it's the first pause while the graph isn't complete; the next ones double.
 const firstPause = time.Second
 
 func newMonitors(
@@ -79,7 +79,7 @@ func newMonitors(
 	}, nil
 }
 
-// keepWhatMatters drops what the graph does not need.
+// keepWhatMatters drops what the graph doesn't need.
 func keepWhatMatters(object any) (any, error) {
 	from, ok := object.(*metav1.PartialObjectMetadata)
 	if !ok {
@@ -133,14 +133,14 @@ func (m *monitors) WaitForSync(ctx context.Context) error {
 	return nil
 }
 
-// isAnswered reports whether discovery has ever answered, be it for a part of the groups.
+// isAnswered reports whether discovery has ever answered, even if only for some of the groups.
 func (m *monitors) isAnswered() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.said.isAnswered
 }
 
-// isSettling reports whether the next answer of discovery is awaited: the first one, or one that
+// isSettling reports whether we're waiting for discovery's next answer: the first one, or one that
 // confirms the last.
 func (m *monitors) isSettling() bool {
 	m.mu.Lock()
@@ -154,8 +154,8 @@ func (m *monitors) now() map[schema.GroupVersionKind]*monitor {
 	return maps.Clone(m.all)
 }
 
-// follow asks discovery again and again, and brings the monitors up to date: once a period, and more
-// often while the graph isn't complete.
+// follow asks discovery again and again, and updates the monitors: once a period, and more often
+// while the graph isn't complete.
 func (m *monitors) follow(ctx context.Context) {
 	isFirst, retry := true, firstPause
 	for {
@@ -184,8 +184,9 @@ func (m *monitors) follow(ctx context.Context) {
 	}
 }
 
-// update asks discovery once, and begins to watch what's new. It ends only the monitors of kinds
-// that are gone, and discovery's silence doesn't prove that: the kind's informer does.
+// update asks discovery once, and starts to watch new kinds. It ends only the monitors of removed
+// kinds. If discovery leaves a kind out, that doesn't prove that it was removed: the kind's
+// informer does.
 func (m *monitors) update(ctx context.Context) {
 	var said answer
 	said.groups, said.lists, said.err = discovery.ServerGroupsAndResourcesWithContext(ctx, m.asks)
@@ -219,8 +220,8 @@ func (m *monitors) update(ctx context.Context) {
 	m.all = monitored
 }
 
-// isGone reports whether the informer of a kind has proven that the API server doesn't serve the
-// kind any more. The cache tells it to those who read.
+// isGone reports whether the informer of a kind has proven that the API server no longer serves the
+// kind. The cache's reads say so.
 func (m *monitors) isGone(ctx context.Context, kind schema.GroupVersionKind) bool {
 	now, cancel := context.WithCancel(ctx)
 	cancel() // the question is what the cache knows now
@@ -244,9 +245,9 @@ func (m *monitors) begin(ctx context.Context, kind schema.GroupVersionKind) (*mo
 	return begun, nil
 }
 
-// forget ends the monitor of a kind that is gone, or whose informer has stopped because the kind is
-// back under another path: then it was gone in between. The graph is told last, in case the
-// informer has not shown the end of all objects.
+// forget ends the monitor of a kind that was removed, or whose informer has stopped because the
+// kind is back under another path: then it was removed in between. The graph hears of it last, in
+// case the informer hasn't shown the deletion of all objects.
 func (m *monitors) forget(ctx context.Context, one *monitor) {
 	err := one.informer.RemoveEventHandler(one.registration)
 	if ending, ok := one.registration.(interface{ Done() <-chan struct{} }); ok && err == nil {
@@ -254,17 +255,17 @@ func (m *monitors) forget(ctx context.Context, one *monitor) {
 	}
 	err = errors.Join(err, m.cache.RemoveInformer(ctx, metadataOf(one.kind)))
 	m.gc.apply(event{what: kindGone, kind: &one.kind})
-	m.log.V(1).Info("A kind is gone, and isn't watched any more", "kind", one.kind.String())
+	m.log.V(1).Info("A kind was removed, and is no longer watched", "kind", one.kind.String())
 	if err != nil {
 		m.log.Error(err, "An informer is not removed", "kind", one.kind.String())
 	}
 }
 
-// complete is nil if the graph has every object that there was a moment ago: each group is known,
-// and each informer has listed, and is watching. Otherwise, a dependent that nobody has seen may be
-// anywhere, and the error says where.
+// complete is nil if the graph has every object that existed a moment ago: each group is known, and
+// each informer has listed and is watching. Otherwise, an unseen dependent may exist anywhere, and
+// the error says where.
 //
-// It's about the graph as it is read afterwards, and not as it was read before.
+// It's about the graph as you read it afterwards, not as you read it before.
 func (m *monitors) complete() error {
 	m.mu.Lock()
 	err := errors.Join(m.said.doubts(), m.failures)
@@ -285,12 +286,12 @@ func (m *monitors) complete() error {
 // errAhead says that a monitor is ahead of the API server.
 var errAhead = errors.New("the API server may have been restored from a backup")
 
-// current is nil if no monitor is ahead of the API server, and errAhead if one is. It shows a history
-// that was undone, because its informer hasn't noticed that the API server was restored from a
-// backup. A dependent that lost its owner in that history may have it back.
+// current is nil if no monitor is ahead of the API server, and errAhead if one is. Such a monitor
+// shows a history that was undone, because its informer hasn't noticed that the API server was
+// restored from a backup. A dependent that lost its owner in that history may have it back.
 //
-// An etcd counts its versions for all kinds at once, so it's enough to ask for one kind. A kind that
-// is ahead of that may have an etcd of its own, and is asked for, too.
+// An etcd counts its versions for all kinds together, so it's enough to ask for one kind. A kind
+// that is ahead of that may have its own etcd, so we ask for it, too.
 func (m *monitors) current(ctx context.Context, of schema.GroupVersionKind) error {
 	reached := map[schema.GroupVersionKind]string{} // before the API server is asked
 	for kind := range m.now() {
@@ -316,7 +317,7 @@ func (m *monitors) current(ctx context.Context, of schema.GroupVersionKind) erro
 	return nil
 }
 
-// reached returns the version that the monitor of a kind has come to.
+// reached returns the version that the monitor of a kind has reached.
 func (m *monitors) reached(kind schema.GroupVersionKind) string {
 	asks := m.cache.(interface {
 		Reached(client.Object, client.ObjectKey) string
@@ -324,7 +325,7 @@ func (m *monitors) reached(kind schema.GroupVersionKind) string {
 	return asks.Reached(metadataOf(kind), client.ObjectKey{Namespace: "any", Name: "any"})
 }
 
-// newest returns the version that the API server has come to.
+// newest returns the version that the API server has reached.
 func (m *monitors) newest(ctx context.Context, kind schema.GroupVersionKind) (string, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
@@ -334,7 +335,7 @@ func (m *monitors) newest(ctx context.Context, kind schema.GroupVersionKind) (st
 	return list.ResourceVersion, nil
 }
 
-// isNewer is false of versions that can't be compared. Those of Kubernetes can.
+// isNewer is false for versions that can't be compared. Kubernetes' can be.
 func isNewer(a, b string) bool {
 	order, err := resourceversion.CompareResourceVersion(a, b)
 	return err == nil && order > 0
@@ -343,7 +344,7 @@ func isNewer(a, b string) bool {
 // errUnsettled says that nothing is known to be wrong, but that it's too early to trust discovery.
 var errUnsettled = errors.New("discovery hasn't answered completely often enough yet")
 
-// report tells the administrator what isn't known.
+// report logs for the administrator what isn't known.
 func (m *monitors) report() {
 	if err := m.complete(); err != nil && !errors.Is(err, errUnsettled) {
 		m.log.Info("The garbage collector does not know all objects, so owners that are deleted "+
@@ -352,7 +353,7 @@ func (m *monitors) report() {
 	}
 }
 
-// handler brings what an informer shows to the graph.
+// handler passes an informer's events to the graph.
 type handler struct {
 	gc   *collector
 	kind *schema.GroupVersionKind

@@ -16,10 +16,10 @@ import (
 )
 
 // errNamespacedOwner says that an object without a namespace refers to an owner in one. There may
-// be one in each namespace, so nobody can tell whether the owner is gone.
+// be such an owner in each namespace, so we can't tell whether it was deleted.
 var errNamespacedOwner = errors.New("the owner of an object without a namespace is in one")
 
-// metadataOf makes an object of a kind, which has only metadata.
+// metadataOf makes an object of a kind that has only metadata.
 func metadataOf(kind schema.GroupVersionKind) *metav1.PartialObjectMetadata {
 	object := &metav1.PartialObjectMetadata{}
 	object.SetGroupVersionKind(kind)
@@ -36,8 +36,8 @@ func (gc *collector) read(
 	return isAbout(key, into)
 }
 
-// isAbout is nil if an answer is about the object with this key. One without a UID, or about another
-// object, says nothing about ours: to believe it would be to believe that ours is gone.
+// isAbout is nil if an answer is about the object with this key. An answer without a UID, or about
+// another object, says nothing about ours: if we believed it, we'd believe that ours was deleted.
 func isAbout(key client.ObjectKey, got *metav1.PartialObjectMetadata) error {
 	if is := client.ObjectKeyFromObject(got); is != key || got.UID == "" {
 		return fmt.Errorf("got %s with the UID %q instead of %s", is, got.UID, key)
@@ -46,7 +46,7 @@ func isAbout(key client.ObjectKey, got *metav1.PartialObjectMetadata) error {
 }
 
 // getLive asks the API server for an item. It returns nil, and no error, if the API server has no
-// object with its UID: the item is gone, or the answer is older than the item.
+// object with its UID: the item was deleted, or the answer is older than the item.
 func (gc *collector) getLive(
 	ctx context.Context, it item,
 ) (*metav1.PartialObjectMetadata, error) {
@@ -64,8 +64,9 @@ func (gc *collector) getLive(
 	return live, nil
 }
 
-// askFor asks the API server for an owner, and tells the graph if it is absent. One that has another
-// UID is absent: the API server reads what etcd has now, and no two objects have a name at once.
+// askFor asks the API server for an owner, and tells the graph if it's absent. If the object has a
+// different UID, the owner is absent: the API server reads etcd's current state, and no two objects
+// have a name at the same time.
 func (gc *collector) askFor(ctx context.Context, id ownerIdentity) (ownerState, error) {
 	owner := metadataOf(schema.FromAPIVersionAndKind(id.apiVersion, id.kind))
 	isNamespaced, err := gc.client.IsObjectNamespaced(owner)
@@ -95,10 +96,10 @@ func (gc *collector) askFor(ctx context.Context, id ownerIdentity) (ownerState, 
 const deletesAtOnce = 5
 
 // deleteObject deletes the version that was judged: the API server refuses if the object has
-// changed since. If neither its owners nor its finalizers have, the judgement still holds, and the
-// new version is deleted. An object that changes between each read and the delete after it stays
-// until it rests; each of its changes wakes us. The original checks the owners, and then deletes
-// whatever version there is.
+// changed since. If neither its owners nor its finalizers have changed, the judgement still holds,
+// and we delete the new version. An object that changes between each read and the next delete stays
+// until it stops changing; each of its changes wakes us. The original checks the owners, and then
+// deletes whatever version there is.
 func (gc *collector) deleteObject(
 	ctx context.Context, object *metav1.PartialObjectMetadata, policy metav1.DeletionPropagation,
 ) error {
@@ -131,9 +132,9 @@ func (gc *collector) deleteObject(
 	}
 }
 
-// patch replaces one field of an object's metadata, if the object has not changed since it was
-// read. The object is then the patched one. It's no error if the API server says that the object is
-// gone.
+// patch replaces one field of an object's metadata, if the object hasn't changed since it was read.
+// The object is then the patched one. It isn't an error if the API server says that the object was
+// deleted.
 func (gc *collector) patch(
 	ctx context.Context, object *metav1.PartialObjectMetadata, field string, value any,
 ) error {
@@ -151,7 +152,7 @@ func (gc *collector) patch(
 	return nil
 }
 
-// String names an item in messages.
+// String is the item's name in messages.
 func (it item) String() string {
 	return fmt.Sprintf("%s %s/%s", it.kind.Kind, it.namespace, it.name)
 }

@@ -47,7 +47,7 @@ var lies = map[string]lie{
 	"an empty core group": {"/api/v1", inJSON, `{"kind":"APIResourceList","groupVersion":"v1"}`, 200},
 }
 
-// tell makes the proxy lie, so many times or always if it's 0, until the proxy is replaced. It
+// tell makes the proxy lie, this many times or always if it's 0, until the proxy is replaced. It
 // returns the number of lies so far.
 func (w *world) tell(l lie, times int64) *atomic.Int64 {
 	told := new(atomic.Int64)
@@ -281,7 +281,7 @@ func TestADependentThatIsCreatedWhileItsKindCannotBeWatchedIsNotLost(t *testing.
 		})
 		w.run()
 		lift := w.blind("pods")
-		time.Sleep(2 * time.Minute)
+		time.Sleep(3 * time.Minute)
 		for _, policy := range policies {
 			w.dependents(policy, "late")
 		}

@@ -27,7 +27,7 @@ import (
 // controller uses it again. So even a request that a proxy delivers late does no harm: one of the
 // two creations fails, because the name is taken.
 
-// unconfirmedWrites has the writes whose outcome is not known, by ReplicaSet.
+// unconfirmedWrites has the writes whose outcome isn't known, by ReplicaSet.
 type unconfirmedWrites struct {
 	mu sync.Mutex // guards of
 	of map[client.ObjectKey]*unconfirmedOf
@@ -65,7 +65,7 @@ func (d *unconfirmedWrites) mayHaveDeleted(set client.ObjectKey, pod string, uid
 	d.change(set, func(of *unconfirmedOf) { of.deleted[pod] = uid })
 }
 
-// takeFree returns a name of an unconfirmed creation that did not happen.
+// takeFree returns a name of an unconfirmed creation that didn't happen.
 func (d *unconfirmedWrites) takeFree(set client.ObjectKey) (name string, ok bool) {
 	d.change(set, func(of *unconfirmedOf) {
 		if ok = len(of.free) > 0; ok {
@@ -75,7 +75,7 @@ func (d *unconfirmedWrites) takeFree(set client.ObjectKey) (name string, ok bool
 	return name, ok
 }
 
-// open returns the unconfirmed writes, and forgets the free names, which the last reconcile did not
+// open returns the unconfirmed writes, and forgets the free names, which the last reconcile didn't
 // need.
 func (d *unconfirmedWrites) open(
 	set client.ObjectKey,
@@ -100,7 +100,7 @@ func (d *unconfirmedWrites) settled(set client.ObjectKey, pod string, isFree boo
 	})
 }
 
-// forget is for a ReplicaSet that is gone.
+// forget is for a ReplicaSet that was deleted.
 func (d *unconfirmedWrites) forget(set client.ObjectKey) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -156,7 +156,7 @@ func (r *reconciler) settle(ctx context.Context, set client.ObjectKey) error {
 	return nil
 }
 
-// ask reads a Pod from the API server. It returns nil if there is none of that name.
+// ask reads a Pod from the API server. It returns nil if there's none of that name.
 func (r *reconciler) ask(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
 	pod, key := &corev1.Pod{}, client.ObjectKey{Namespace: namespace, Name: name}
 	switch err := r.live.Get(ctx, key, pod); {

@@ -1,4 +1,4 @@
-// Code generated from chapters/19-replicaset/inuse/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
+// Code generated from chapters/22-replicaset/inuse/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
 
 package replicaset_test
 

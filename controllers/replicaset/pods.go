@@ -25,7 +25,7 @@ const (
 	failedDelete     = "FailedDelete"
 )
 
-// errNamespaceEnds: the API server creates no Pods in a namespace that is being deleted. It is not
+// errNamespaceEnds: the API server creates no Pods in a namespace that is being deleted. It isn't
 // reported as a failure.
 var errNamespaceEnds = errors.New("the namespace is being deleted")
 
@@ -107,7 +107,7 @@ func (r *reconciler) deletePod(ctx context.Context, rs *appsv1.ReplicaSet, pod *
 			"Deleted pod: %s", pod.Name)
 		return nil
 	case client.IsAbsent(err, client.ObjectKeyFromObject(pod)), apierrors.IsConflict(err):
-		// It is gone, and the cache does not know that yet.
+		// It's gone, and the cache doesn't know that yet.
 		r.unconfirmed.mayHaveDeleted(set, pod.Name, pod.UID)
 		return nil
 	default:

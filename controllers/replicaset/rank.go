@@ -14,7 +14,7 @@ import (
 )
 
 // firstToGo returns the n Pods to delete first. related are the Pods of all ReplicaSets with the
-// same owner, by which it counts how crowded a node is. It does not change pods.
+// same owner, by which it counts how crowded a node is. It doesn't change pods.
 func firstToGo(pods, related []*corev1.Pod, n int, now time.Time) []*corev1.Pod {
 	if n >= len(pods) {
 		return pods
@@ -55,8 +55,8 @@ type merits struct {
 
 // compareMerits is negative if the Pod with the merits a is deleted first.
 //
-// It compares one merit after the other, so it is a strict weak order. Kubernetes' own comparison
-// is not: if two Pods have different times in the same bucket, it decides by UID at once, and skips
+// It compares one merit after the other, so it's a strict weak order. Kubernetes' own comparison
+// isn't: if two Pods have different times in the same bucket, it decides by UID at once, and skips
 // the restarts. So it can put three Pods in a circle, each before the next.
 func compareMerits(a, b merits) int {
 	return cmp.Or(
@@ -109,7 +109,7 @@ func phaseRank(phase corev1.PodPhase) int {
 	}
 }
 
-// deletionCost is 0 for a Pod without the annotation, or with one that is not a number in JSON's
+// deletionCost is 0 for a Pod without the annotation, or with one that isn't a number in JSON's
 // format: the API server refuses such a value today, but older ones may be stored.
 func deletionCost(pod *corev1.Pod) int32 {
 	text := pod.Annotations[corev1.PodDeletionCost]

@@ -47,7 +47,7 @@ type sight struct {
 	terminating []*corev1.Pod // the terminating ones
 }
 
-// missing is how many Pods are missing; it is negative if there are too many. For a ReplicaSet that
+// missing is how many Pods are missing; it's negative if there are too many. For a ReplicaSet that
 // is being deleted it is 0: the garbage collector decides about its Pods.
 func (s *sight) missing() int {
 	if s.rs.DeletionTimestamp != nil {
@@ -84,7 +84,7 @@ func (r *reconciler) Reconcile(
 	}
 	if seen.hasLost() {
 		if isThere, err := claim.IsThere(ctx, r.live, seen.rs); !isThere || err != nil {
-			return reconcile.Result{}, err // if it is gone, the watch will report it
+			return reconcile.Result{}, err // if it's gone, the watch will report it
 		}
 	}
 	failed := r.act(ctx, seen)
@@ -111,7 +111,7 @@ func (r *reconciler) Reconcile(
 	}
 }
 
-// look reads a ReplicaSet and its Pods. It returns nil if there is no such ReplicaSet.
+// look reads a ReplicaSet and its Pods. It returns nil if there's no such ReplicaSet.
 //
 // It reads the Pods first: this read may wait for the controller's last writes, and the ReplicaSet
 // must not be older than they are. So it finds the Pods by the ReplicaSet's name, and the claim
@@ -129,7 +129,7 @@ func (r *reconciler) look(ctx context.Context, name client.ObjectKey) (*sight, e
 		return nil, err
 	}
 	r.expectations.forget(name)
-	// This list need not wait: the cache has what the first one has waited for.
+	// This list doesn't have to wait: the cache has what the first one waited for.
 	orphans, err := r.list(ctx, r.cached, name.Namespace, r.index.Orphans())
 	if err != nil {
 		return nil, err
@@ -175,7 +175,7 @@ func (r *reconciler) list(
 // claim decides which of the Pods belong to the ReplicaSet. It adopts and releases only active
 // Pods: a Pod that has finished, or is being deleted, keeps its owner.
 //
-// If there is a Pod to adopt or release, and the read has not waited for the controller's writes,
+// If there's a Pod to adopt or release, and the read hasn't waited for the controller's writes,
 // claim reads again, and waits: this controller may have adopted the Pod for another ReplicaSet a
 // moment ago.
 func (r *reconciler) claim(
@@ -295,7 +295,7 @@ func (r *reconciler) report(
 }
 
 // statusPatch replaces the status of the ReplicaSet with this UID. The patch has every field, so
-// the old status does not matter. It has no resourceVersion, so it does not fail if a user scales
+// the old status doesn't matter. It has no resourceVersion, so it doesn't fail if a user scales
 // the ReplicaSet meanwhile; observedGeneration says which spec the numbers belong to.
 func statusPatch(uid types.UID, status appsv1.ReplicaSetStatus) client.Patch {
 	var conditions any // null in a merge patch deletes them

@@ -89,7 +89,7 @@ func TestASelectorThatCannotBeReadIsAnError(t *testing.T) {
 	require.ErrorContains(t, err, "the selector: ")
 }
 
-// What is remembered of a ReplicaSet that is gone would be in memory for ever.
+// What is remembered of a ReplicaSet that is gone would be in memory forever.
 func TestAReplicaSetThatIsGoneIsForgotten(t *testing.T) {
 	r := in(interceptor.Funcs{})
 	r.unconfirmed.mayHaveCreated(webSet, "web-x")

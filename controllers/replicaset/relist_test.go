@@ -34,7 +34,7 @@ func TestAControllerThatMissedAReplacementKeepsTheUsersPods(t *testing.T) {
 		w.Wrote()
 
 		up := w.Server.Inject(fakeapi.Fault{Match: podWatches, Status: fakeapi.InternalError()})
-		time.Sleep(10 * time.Minute)
+		time.Sleep(11 * time.Minute)
 		for _, pod := range owned {
 			require.NoError(t, w.Live.Delete(t.Context(), pod))
 		}

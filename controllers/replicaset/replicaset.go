@@ -1,4 +1,4 @@
-// Package replicaset keeps the number of Pods that each ReplicaSet asks for.
+// Package replicaset keeps the number of Pods that each ReplicaSet wants.
 //
 // The controller reads a ReplicaSet and its Pods. It creates, deletes, adopts and releases Pods,
 // and writes their numbers into the ReplicaSet's status. Functions without a clock or a client
@@ -59,10 +59,10 @@ var Probe = controllers.Probe{
 
 // Add adds the controller to a manager.
 //
-// Guarantees: as long as no other controller reconciles ReplicaSets, this one does not create a Pod
+// Guarantees: as long as no other controller reconciles ReplicaSets, this one doesn't create a Pod
 // too many, or delete one that is needed, because its cache is late or because an answer was lost:
 // it reads its own writes. It learns of the writes of other clients when the cache does. If another
-// controller reconciles ReplicaSets already, this one does not start: the manager's Start returns
+// controller reconciles ReplicaSets already, this one doesn't start: the manager's Start returns
 // an error that says what to do.
 //
 // Caveats: the cache must have all Pods of the namespaces in which it has ReplicaSets. Add
@@ -113,7 +113,7 @@ func Run(ctx context.Context, config *rest.Config, workers int) error {
 }
 
 // defaultBurst is how many Pods one reconcile creates or deletes at most. The next reconcile does
-// the rest, so that the controller does not act for minutes on one outdated read of a ReplicaSet
+// the rest, so that the controller doesn't act for minutes on one outdated read of a ReplicaSet
 // with 100,000 Pods.
 const defaultBurst = 500
 
@@ -141,7 +141,7 @@ func batches(n int) iter.Seq[int] {
 }
 
 // deletionAgeRatio has the name and the buckets of Kubernetes' own metric. It shows the effect of
-// comparing times by their logarithm: a Pod that is chosen although it is not the youngest is less
+// comparing times by their logarithm: a Pod that is chosen although it isn't the youngest is less
 // than twice as old as the youngest, unless another criterion decided.
 var deletionAgeRatio = prometheus.NewHistogram(prometheus.HistogramOpts{
 	Name: "replicaset_controller_sorting_deletion_age_ratio",

@@ -14,7 +14,7 @@ import (
 	"github.com/loopwright/loopwright/controllers/internal/podstate"
 )
 
-// failure is why a reconcile could not create or delete Pods.
+// failure is why a reconcile couldn't create or delete Pods.
 type failure struct {
 	reason string // failedCreate or failedDelete
 	err    error
@@ -89,7 +89,7 @@ func isWritten(rs *appsv1.ReplicaSet, status appsv1.ReplicaSetStatus, dropsTermi
 	return equality.Semantic.DeepEqual(has, status)
 }
 
-// nextAvailable returns the time until the next Pod becomes available, or 0 if there is none to
+// nextAvailable returns the time until the next Pod becomes available, or 0 if there's none to
 // wait for. No event reports that moment.
 func nextAvailable(rs *appsv1.ReplicaSet, active []*corev1.Pod, now time.Time) (in time.Duration) {
 	for _, pod := range active {

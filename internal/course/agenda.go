@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -25,6 +24,17 @@ type workshops struct {
 	Class     float64              `json:"class"`   // how much longer a class takes than one reader
 	Shares    shares               `json:"shares"`  // of a chapter's minutes, in percent
 	Workshops map[string][][]block `json:"workshops"`
+
+	// For one reader:
+	Written []struct { // what the course adds up to
+		block        // up to this chapter
+		What  string `json:"what"`
+	} `json:"written"`
+	Ways []struct {
+		Way      string  `json:"way"`
+		Chapters []block `json:"chapters"` // all, if there are none
+		Then     string  `json:"then"`     // what a reader has then
+	} `json:"ways"`
 }
 
 // shares are what the minutes of a chapter are for.
@@ -124,12 +134,10 @@ func (d *document) parts(w workshops, blocks []block) (parts []part, err error) 
 			parts = append(parts, part{what: b.Do, other: b.Minutes})
 			continue
 		}
-		is := func(c Chapter) bool { return c.Number == b.Chapter }
-		c := slices.IndexFunc(d.chapters, is)
-		if c < 0 {
-			return nil, fmt.Errorf("%s takes chapter %d, which does not exist", workshopsFile, b.Chapter)
+		chapter, err := chapterOf(b, d.chapters)
+		if err != nil {
+			return nil, err
 		}
-		chapter := d.chapters[c]
 		all := w.minutes(chapter)
 		write := shares{Write: all.Write}
 		all.Write = 0
@@ -142,12 +150,9 @@ func (d *document) parts(w workshops, blocks []block) (parts []part, err error) 
 	return parts, nil
 }
 
-// minutes are those that a class needs for a chapter, in steps of five: nobody looks at the clock
-// more often.
+// minutes are those that a class needs for a chapter.
 func (w workshops) minutes(c Chapter) shares {
-	share := func(percent int) int {
-		return 5 * int(math.Round(float64(c.Minutes*percent)*w.Class/100/5))
-	}
+	share := func(percent int) int { return inFives(int(math.Round(float64(c.Minutes*percent) * w.Class))) }
 	s := w.Shares
 	return shares{share(s.Tell), share(s.Predict), share(s.Run), share(s.Write)}
 }

@@ -88,7 +88,7 @@ func (b *batch) together(ctx context.Context) (verdicts []Failure, apart map[int
 
 // build makes the binary, if it can be built.
 func (b *batch) build(ctx context.Context) (apart map[int]string, err error) {
-	base, err := b.n.repo.parse(b.e.Replaces)
+	base, err := b.n.repo.parse(b.e.reference())
 	if err != nil {
 		return nil, err
 	}
@@ -105,9 +105,9 @@ func (b *batch) build(ctx context.Context) (apart map[int]string, err error) {
 	if err := b.n.repo.writeState(file, text); err != nil {
 		return nil, err
 	}
-	overlay := hide(b.e.hidden)
+	overlay := b.e.overlay()
 	overlay[b.e.Replaces] = file
-	overlayFile, done, err := overlay.write(b.n.repo, nil)
+	overlayFile, done, err := overlay.write(b.n.repo, b.e.more)
 	if err != nil {
 		return nil, fmt.Errorf("exercise %s: %w", b.e.ID(), err)
 	}
@@ -175,7 +175,8 @@ func (b *batch) run(ctx context.Context, number int) (Failure, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	args := []string{"-p", path.Join(b.n.repo.Module, miniDir), "-t", b.binary,
-		"-test.v=test2json", "-test.paniconexit0", "-test.short", "-test.failfast", "-test.count=1", "-test.timeout=" + b.n.timeout.String(), "-test.run=" + s.run(b.e)}
+		"-test.v=test2json", "-test.paniconexit0", "-test.short", "-test.count=1", "-test.failfast=" + strconv.FormatBool(b.n.stopsAtFirst(b.e, s)),
+		"-test.timeout=" + b.n.timeout.String(), "-test.run=" + s.run(b.e)}
 	cmd := b.n.repo.command(ctx, b.test2json, args...)
 	cmd.Dir = b.n.repo.Abs(miniDir)
 	cmd.Env = append(cmd.Env, "PWD="+cmd.Dir, selector+"="+strconv.Itoa(number))

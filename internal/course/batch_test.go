@@ -25,7 +25,7 @@ var ways = map[string]string{
 // learner's machine.
 func TestManyInOneBinaryAreJudgedAsEachAlone(t *testing.T) {
 	t.Parallel()
-	r := tinyTree(t, map[string]string{"chapters/01-sum/wrong.txtar": mistakes(ways)})
+	r := tinyTree(t, map[string]string{"exercises/01-sum/wrong.txtar": mistakes(ways)})
 	e := theExercise(t, r)
 	n, err := r.newRunner(t.Context())
 	require.NoError(t, err)
@@ -58,7 +58,7 @@ func TestManyInOneBinaryAreJudgedAsEachAlone(t *testing.T) {
 // others must be judged all the same.
 func TestOneThatDoesNotCompileDoesNotSpoilTheOthers(t *testing.T) {
 	t.Parallel()
-	r := tinyTree(t, map[string]string{"chapters/01-sum/wrong.txtar": tiny["chapters/01-sum/wrong.txtar"] +
+	r := tinyTree(t, map[string]string{"exercises/01-sum/wrong.txtar": tiny["exercises/01-sum/wrong.txtar"] +
 		"-- broken.go --\n// Bug: it does not compile.\npackage mini\n\nfunc Sum(xs []int) int { return nothing }\n"})
 	var out strings.Builder
 	err := r.Verify(t.Context(), []Exercise{theExercise(t, r)}, false, &out)
@@ -80,7 +80,9 @@ func TestAReferenceThatFailsInTheBinaryOfAllIsNoProofAgainstIt(t *testing.T) {
 	require.NoError(t, r.Verify(t.Context(), []Exercise{theExercise(t, r)}, false, &out))
 	assert.Contains(t, out.String(), "the reference fails a test in the binary of all solutions: ")
 	assert.Contains(t, out.String(), "compiled on their own: beyond.go (")
-	assert.Equal(t, 1, strings.Count(out.String(), "not alone"), "no solution is caught by it")
+	exercise, further, _ := strings.Cut(out.String(), "going further:")
+	assert.Equal(t, 1, strings.Count(exercise, "not alone"), "no solution is caught by it")
+	assert.Equal(t, 1, strings.Count(further, "not alone"), "and none that goes further")
 }
 
 // A client tells the server the name of its program, and a test may depend on it. If the reference failed for
@@ -106,5 +108,5 @@ func TestVerifySaysWhereTheTimeGoes(t *testing.T) {
 	assert.Regexp(t, `2 wrong solutions tried: \d+\.\d s to build, \d+\.\d s to run\n`, verify())
 	again := verify()
 	assert.Contains(t, again, "all 3 results are remembered")
-	assert.Regexp(t, `1 exercises and 4 solutions in \d+\.\d s; the slowest is 01-sum with \d+\.\d s\n$`, again)
+	assert.Regexp(t, `1 exercises and 7 solutions in \d+\.\d s; the slowest is 01-sum with \d+\.\d s\n$`, again)
 }

@@ -46,12 +46,16 @@ func (r *Repo) CatchUp(ctx context.Context, to Exercise, w io.Writer) error {
 		if e.Number >= to.Number {
 			break
 		}
-		isSolved, err := n.isSolved(ctx, e)
+		isSolved, err := n.isSolved(ctx, e, w)
 		if err != nil {
 			return err
 		}
 		if isSolved {
-			fmt.Fprintln(w, e.Mine(), "stays: it is yours, and solved")
+			whose, err := r.whose(e)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(w, e.Mine(), "stays:", whose)
 			continue
 		}
 		if err := r.Solve(e, w); err != nil {
@@ -61,7 +65,16 @@ func (r *Repo) CatchUp(ctx context.Context, to Exercise, w io.Writer) error {
 	return nil
 }
 
-func (n *runner) isSolved(ctx context.Context, e Exercise) (bool, error) {
+// whose says who has written a solution that passes.
+func (r *Repo) whose(e Exercise) (string, error) {
+	given, err := r.isReference(e.Mine(), e)
+	if given {
+		return "it's the reference, which was filled in", err
+	}
+	return "you've solved it", err
+}
+
+func (n *runner) isSolved(ctx context.Context, e Exercise, w io.Writer) (bool, error) {
 	if !n.repo.has(e.Mine()) {
 		return false, nil
 	}
@@ -69,6 +82,7 @@ func (n *runner) isSolved(ctx context.Context, e Exercise) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	f, err := n.cached(ctx, e, mine)
+	var f Failure
+	n.repo.announce(w, n.compiling(e), func() { f, err = n.cached(ctx, e, mine) })
 	return f.Status == Passed, err
 }

@@ -32,8 +32,8 @@ func (r *Repo) change(from, to, symbols string, bare bool) (string, error) {
 		}
 	} else {
 		for symbol := range strings.SplitSeq(symbols, ",") {
-			old, err1 := cutSymbol(from, string(before), symbol, true)
-			now, err2 := cutSymbol(to, string(after), symbol, true)
+			old, err1 := cutSymbol(from, string(before), symbol, true, true)
+			now, err2 := cutSymbol(to, string(after), symbol, true, true)
 			if err1 != nil && err2 != nil {
 				return "", errors.Join(err1, err2)
 			}

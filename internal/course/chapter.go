@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -24,6 +25,8 @@ type Chapter struct {
 	Title   string   `json:"title"`
 	Part    int      `json:"part"`
 	Minutes int      `json:"minutes"` // for a reader, with the exercise
+	Needs   []string `json:"needs"`   // what a reader needs first: "chapter 5", "what a Service is for"
+	After   string   `json:"after"`   // what a reader can do then: "find objects by any field"
 	File    string   `json:"file"`    // the file of mini that it builds
 	Also    []string `json:"also"`    // more files of mini that it prints; an exercise has one only
 	Names   []string `json:"names"`   // the new names that a reader has to keep
@@ -54,6 +57,19 @@ const (
 // Readme is the chapter's text.
 func (c Chapter) Readme() string { return path.Join(c.Dir, "README.md") }
 
+// Task is the text of its exercise, if it has one.
+func (c Chapter) Task() string { return path.Join(exercisesDir, path.Base(c.Dir), "README.md") }
+
+// NeededChapter returns the number of the chapter that a need names, or 0 if it names something else.
+func NeededChapter(need string) int {
+	number, is := strings.CutPrefix(need, "chapter ")
+	n, err := strconv.Atoi(number)
+	if !is || err != nil {
+		return 0
+	}
+	return n
+}
+
 // Texts are what the chapter's directory has to read: the README.md first, then what goes
 // deeper, such as library.md.
 func (r *Repo) Texts(c Chapter) (texts []string, err error) {
@@ -63,7 +79,7 @@ func (r *Repo) Texts(c Chapter) (texts []string, err error) {
 	}
 	texts = []string{c.Readme()}
 	for _, e := range entries {
-		if name := e.Name(); strings.HasSuffix(name, ".md") && name != "README.md" && name != exerciseText {
+		if name := e.Name(); strings.HasSuffix(name, ".md") && name != "README.md" {
 			texts = append(texts, path.Join(c.Dir, name))
 		}
 	}
@@ -100,7 +116,7 @@ func (r *Repo) Chapters() (chapters []Chapter, problems Problems, err error) {
 	return chapters, problems, nil
 }
 
-// written reads the chapters and insists that all of them are in order.
+// written reads the chapters and insists that nothing's wrong with them.
 func (r *Repo) written() ([]Chapter, error) {
 	chapters, problems, err := r.Chapters()
 	if err != nil {

@@ -60,18 +60,33 @@ func (r *Repo) CheckStructure(ctx context.Context) (Problems, error) {
 		return nil, err
 	}
 	problems = append(problems, more...)
+	if more, err = r.checkPhrases(); err != nil {
+		return nil, err
+	}
+	problems = append(problems, more...)
 	more, err = r.checkIgnored(ctx)
 	return append(problems, more...), err
 }
 
 // checkExercise proves, without a compiler, that the stub can be made, that a learner who is
-// stuck has a hint, and that every wrong solution holds only what differs.
+// stuck has a hint, that every wrong solution holds only what differs, and that no test sends a
+// learner to a function in which the mistake is not. A task that goes further is whole.
 func (r *Repo) checkExercise(e Exercise) (problems Problems) {
 	if len(e.Hints) == 0 {
-		problems.add("%s/%s needs a section \"## Hint 1\" for a learner who is stuck", e.Dir(), exerciseText)
+		problems.add("%s needs a fold with the summary \"Hint 1\" for a learner who is stuck", e.Text())
 	}
 	if _, err := r.stub(e); err != nil {
 		problems.add("exercise %d: %v", e.Number, err)
+	}
+	problems = append(problems, r.checkFurther(e)...)
+	judged, err := r.judged(e)
+	if err != nil {
+		problems.add("%v", err)
+	}
+	for _, test := range sortedKeys(judged) {
+		if !slices.Contains(e.Function, judged[test]) {
+			problems.add("the comment on %s names the function %s, which exercise %d does not ask for", test, judged[test], e.Number)
+		}
 	}
 	files, err := r.wrongFiles(e)
 	if err != nil {
@@ -81,8 +96,14 @@ func (r *Repo) checkExercise(e Exercise) (problems Problems) {
 		if _, err := r.bugOf(file); err != nil {
 			problems.add("%v", err)
 		}
-		if _, err := r.wrong(e, file); err != nil {
+		s, err := r.wrong(e, file)
+		if err != nil {
 			problems.add("exercise %d: %v", e.Number, err)
+			continue
+		}
+		test := s.caughtBy()
+		if _, found := s.patch.Find(judged[test]); judged[test] != "" && !found {
+			problems.add("exercise %d: %s has its mistake elsewhere than in %s, to which the comment on %s sends a learner: leave the line out", e.Number, path.Base(file), judged[test], test)
 		}
 	}
 	return problems
@@ -106,9 +127,10 @@ func (r *Repo) checkIgnored(ctx context.Context) (Problems, error) {
 // The budgets of a chapter: what somebody can take in at one sitting.
 const (
 	maxWords   = 3000
-	onePage    = 1200 // words of a chapter of the last part
+	onePage    = 1500 // words of a chapter of the last part, with a whole controller in each
 	maxNames   = 12
 	maxMinutes = 90
+	maxAfter   = 72 // characters, so that it's a line in the table
 	maxColumns = 90 // of code: wider lines scroll sideways in the book
 )
 
@@ -126,10 +148,10 @@ func (r *Repo) checkChapters(chapters []Chapter) (problems Problems) {
 		}
 		problems = append(problems, c.check(string(text))...)
 		problems = append(problems, c.checkPoll()...)
-		for _, page := range []string{"exercise.md", "library.md"} { // a chapter need not have them
-			if text, err := r.read(path.Join(c.Dir, page)); err == nil {
+		for _, page := range []string{c.Task(), path.Join(c.Dir, "library.md")} { // a chapter need not have them
+			if text, err := r.read(page); err == nil {
 				prose, _ := proseAndCode(string(text))
-				problems = append(problems, checkWords(path.Join(c.Dir, page), prose)...)
+				problems = append(problems, checkWords(page, prose)...)
 			}
 		}
 		for _, file := range append([]string{c.File}, c.Also...) {
@@ -171,6 +193,9 @@ func (r *Repo) checkGlossary(chapters []Chapter) (problems Problems) {
 	return problems
 }
 
+// picture finds the pictures of a text.
+var picture = regexp.MustCompile(`(?m)^!\[.*\]\(.*\)$`)
+
 // check holds the text to the budgets.
 func (c Chapter) check(text string) (problems Problems) {
 	readme := c.Readme()
@@ -179,7 +204,9 @@ func (c Chapter) check(text string) (problems Problems) {
 	}
 	prose, code := proseAndCode(text)
 	problems = append(problems, checkWords(readme, prose)...)
-	n, most := len(strings.Fields(prose)), maxWords
+	problems = append(problems, c.checkFolded(text)...)
+	// What a picture says is for those who can't see it. If it counted, it would be kept short.
+	n, most := len(strings.Fields(picture.ReplaceAllString(prose, ""))), maxWords
 	if c.Part == len(Parts)-1 {
 		most = onePage
 	}
@@ -197,6 +224,17 @@ func (c Chapter) check(text string) (problems Problems) {
 	for _, name := range c.Names {
 		if !strings.Contains(prose, name) {
 			problems.add("%s does not explain %q, which chapter.yaml lists under names", readme, name)
+		}
+	}
+	if n := len(c.After); n == 0 || n > maxAfter || strings.HasSuffix(c.After, ".") {
+		problems.add("%s/chapter.yaml: after completes \"afterwards you can\", in at most %d characters and without a full stop; got %q", c.Dir, maxAfter, c.After)
+	}
+	if len(c.Needs) == 0 {
+		problems.add("%s/chapter.yaml: needs is empty: say what a reader needs first, as in [chapter 5, what a Service is for]", c.Dir)
+	}
+	for _, need := range c.Needs {
+		if n := NeededChapter(need); n >= c.Number {
+			problems.add("%s/chapter.yaml: it needs chapter %d, which doesn't come before it", c.Dir, n)
 		}
 	}
 	if c.Minutes < 1 || c.Minutes > maxMinutes {
@@ -232,22 +270,48 @@ func proseAndCode(text string) (prose string, code []string) {
 }
 
 // snippetOf finds the markers of a chapter.
-var snippetOf = regexp.MustCompile(`(?m)^<!-- snippet file=(\S+) symbol=(\S+)[^>]*-->$`)
+var snippetOf = regexp.MustCompile(`(?m)^<!-- snippet file=(\S+) symbol=(\S+)([^>]*)-->$`)
 
-// checkPrinted proves that a text prints each line of the file once: the book is the program.
+// checkFolded proves that what a learner is to write is in a fold: the text has the contract, and whoever reads on hasn't
+// seen the answer.
+func (c Chapter) checkFolded(text string) (problems Problems) {
+	folds := 0
+	for line := range strings.Lines(text) {
+		folds += strings.Count(line, "<details") - strings.Count(line, "</details>")
+		m := snippetOf.FindStringSubmatch(strings.TrimSpace(line))
+		if m != nil && folds == 0 && m[1] == c.File && slices.Contains(c.Exercise.Write, m[2]) && !strings.Contains(m[3], "body=false") {
+			problems.add("%s shows the solution of %s before anybody has tried: show it with body=false, and in a fold below that, with doc=false title=false", c.Readme(), m[2])
+		}
+	}
+	return problems
+}
+
+// checkPrinted proves that a text prints each line of the file once: the book is the program. A signature comes with the
+// contract, and again with the body.
 func checkPrinted(readme, text, file, source string) (problems Problems) {
 	printed := make([]int, strings.Count(source, "\n")+1) // how often, of each line
 	for _, m := range snippetOf.FindAllStringSubmatch(text, -1) {
 		if m[1] != file {
 			continue
 		}
-		from, to, err := symbolRange(file, source, m[2], true)
+		withDoc, end, err := symbolRange(file, source, m[2], true, true)
 		if err != nil {
 			return append(problems, fmt.Sprintf("%s: %v", readme, err))
 		}
+		code, _, _ := symbolRange(file, source, m[2], false, true)
+		from, to := withDoc, end
+		if strings.Contains(m[3], "doc=false") {
+			from = code
+		}
+		if strings.Contains(m[3], "body=false") {
+			to = code
+		}
 		first := strings.Count(source[:from], "\n")
-		for i := range strings.Count(source[from:to], "\n") + 1 {
+		for i := range strings.Count(source[from:to], "\n") {
 			printed[first+i]++
+		}
+		if to == end {
+			printed[strings.Count(source[:to], "\n")]++
 		}
 	}
 	for i, line := range strings.Split(source, "\n") {
@@ -266,7 +330,17 @@ func checkPrinted(readme, text, file, source string) (problems Problems) {
 var rebuilt = []string{
 	"k8s.io/client-go/tools/cache", "k8s.io/client-go/util/workqueue", "k8s.io/client-go/tools/leaderelection",
 	"k8s.io/client-go/informers", "k8s.io/client-go/listers", "k8s.io/client-go/tools/record",
+	"k8s.io/client-go/tools/events",
 	"sigs.k8s.io/controller-runtime", "k8s.io/kubernetes",
+}
+
+// aliases are the files that may import one of them, for interfaces and plain structs in public
+// signatures: a program's type matches only if it's the same one. One serves what a program makes
+// with client-go itself: its queues have their metrics from us.
+var aliases = []string{
+	"informer/clientgo.go", "workqueue/clientgo.go", "manager/recorder/record/clientgo.go",
+	"manager/recorder/events/clientgo.go", "manager/leaderelection/resourcelock/clientgo.go",
+	"manager/metrics/clientgo.go",
 }
 
 // layers are the parts of the tree in the order of an event. A file imports its own part and
@@ -286,6 +360,9 @@ func (r *Repo) checkImports(files []string) (problems Problems, err error) {
 		}
 		for _, imp := range imports {
 			for _, pkg := range rebuilt {
+				if slices.Contains(aliases, file) {
+					break
+				}
 				if imp == pkg || strings.HasPrefix(imp, pkg+"/") {
 					problems.add("%s imports %s, which this library rebuilds: use our own package (only tests may import the original)", file, imp)
 				}

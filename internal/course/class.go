@@ -228,10 +228,10 @@ func (r *Repo) own(e Exercise, home fs.FS) (map[string][]byte, error) {
 }
 
 // isGiven reports whether a file has the name of another file of mini. Tests are given, too, but
-// no link leads to them: one that is there was put there by the learner.
+// no link leads to them, except to the one that goes further: another that is there was put there by the learner.
 func (r *Repo) isGiven(e Exercise, name string) bool {
 	file := path.Join(miniDir, name)
-	return file != e.Replaces && !strings.HasSuffix(name, "_test.go") && r.has(file)
+	return name == furtherTest || file != e.Replaces && !strings.HasSuffix(name, "_test.go") && r.has(file)
 }
 
 // ignoreMissing leaves out what is not there, or is no directory.

@@ -45,11 +45,11 @@ func verdictOf(e Exercise, f Failure) verdict {
 	if f.Test == "" {
 		return verdict{notYet, string(f.Status)}
 	}
-	note := fmt.Sprintf("%q does not hold", sentence(f.Test))
+	note := fmt.Sprintf("%q isn't true", sentence(f.Test))
 	if f.Status != Failing {
 		note += ": the code " + string(f.Status)
 	}
-	return verdict{e.upTo(e.steps(f)), note}
+	return verdict{e.upTo(f.Passed), note}
 }
 
 // upTo says how many of the tests hold.

@@ -157,7 +157,7 @@ func TestABarCountsEveryLearner(t *testing.T) {
 	verdicts := []verdict{{state: notBegun}, {state: filledIn}}
 	for _, f := range []Failure{
 		{Status: Passed}, {Status: NoCompile}, {Status: Failing}, {Status: TimedOut, Test: "TestA"},
-		{Status: Panicked, Test: "TestB/x"}, {Status: Failing, Test: "TestC"},
+		{Status: Panicked, Test: "TestB/x", Passed: 1}, {Status: Failing, Test: "TestC", Passed: 2},
 	} {
 		verdicts = append(verdicts, verdictOf(e, f))
 	}

@@ -2,25 +2,36 @@ package course
 
 import (
 	"fmt"
+	"path"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 )
 
-// readCrash recognises the ways in which Go stops a whole test binary, and
-// reports whether this was one.
+// timedOut is how the panic begins with which Go stops tests that take too long.
+const timedOut = "panic: test timed out after "
+
+// readCrash recognises what Go says about a crash, and reports whether there was one. What follows from
+// a data race may be anything, so the race counts.
 func (f *Failure) readCrash(output string, files []string) bool {
+	if strings.Contains(output, "WARNING: DATA RACE") && !strings.Contains("\n"+output, "\n"+timedOut) {
+		f.Status = Raced
+		return true
+	}
+	return f.readEnd(output, files)
+}
+
+// readEnd recognises the ways in which Go stops a whole test binary, and
+// reports whether this was one.
+func (f *Failure) readEnd(output string, files []string) bool {
 	after := func(mark string) (string, bool) {
 		_, rest, ok := strings.Cut("\n"+output, "\n"+mark)
 		line, _, _ := strings.Cut(rest, "\n")
 		return strings.TrimSpace(line), ok
 	}
-	if line, ok := after("panic: test timed out after "); ok {
-		f.Status, f.Detail, f.Message = TimedOut, line, stateOf(output, files)
-		return true
-	}
-	if strings.Contains(output, "WARNING: DATA RACE") {
-		f.Status = Raced
+	if line, ok := after(timedOut); ok {
+		f.Status, f.Detail, f.Waits = TimedOut, line, waitsIn(output, files)
 		return true
 	}
 	line, ok := after("panic: ")
@@ -33,60 +44,55 @@ func (f *Failure) readCrash(output string, files []string) bool {
 	line, _, _ = strings.Cut(line, " [recovered")
 	f.Status, f.Detail = Panicked, line
 	if strings.Contains(line, "deadlock") {
-		f.Status = Deadlocked
+		f.Status, f.Waits = Deadlocked, waitsIn(output, files)
 	}
 	return true
 }
 
+// outlived reports whether goroutines still wait after their test.
+func outlived(panics string) bool { return strings.Contains(panics, "blocked goroutines remain") }
+
 // plainCrash says in plain words what a crash means and, where one can tell,
-// what to do. place is the line, or empty.
-func (f Failure) plainCrash(place string) string {
+// what to do.
+func (f Failure) plainCrash() string {
 	switch f.Status {
 	case TimedOut:
-		return fmt.Sprintf("the code was still running after %s and was stopped%s: %s", f.Detail, place, plainState(f.Message))
+		return fmt.Sprintf("the code was still running after %s and was stopped: %s", f.Detail, plainWaits(f.Waits))
 	case Raced:
-		return fmt.Sprintf("two goroutines use the same data at the same time and at least one of them writes (a data race)%s: guard it with a mutex, or let one goroutine own it", place)
+		return fmt.Sprintf("two goroutines use the same data at the same time, and at least one of them writes (a data race)%s: guard it with a mutex, or let one goroutine own it", f.place())
 	case Deadlocked:
-		if strings.Contains(f.Detail, "blocked goroutines remain") {
-			return fmt.Sprintf("the test is over, but a goroutine that the code started still waits%s: whoever starts a goroutine must also end it", place)
+		if outlived(f.Detail) {
+			return fmt.Sprintf("the test is over, but a goroutine is still waiting: %s. If your code started it, your code has to end it", plainWaits(f.Waits))
 		}
-		return fmt.Sprintf("every goroutine waits for another, so nothing can go on%s: look for a channel that nobody sends to or closes, or a lock that is not released", place)
+		return "all goroutines are waiting, so nothing can go on: " + plainWaits(f.Waits)
 	default:
-		return fmt.Sprintf("the code panics%s: %s", place, plainPanic(f.Detail))
+		return fmt.Sprintf("the code panics%s: %s", f.place(), plainPanic(f.Detail))
 	}
 }
 
-// plainState explains what a goroutine was doing when its time was up. The
-// names are those of the runtime's stack traces.
-func plainState(state string) string {
-	for _, s := range []struct{ mark, plain string }{
-		{"chan receive", "it waits to receive from a channel to which nobody sends"},
-		{"chan send", "it waits to send to a channel from which nobody receives"},
-		{"select", "none of the cases of a select ever comes"},
-		{"Mutex", "it waits for a lock that is not released, perhaps one that it holds already"},
-		{"WaitGroup", "it waits for goroutines that do not end"},
-		{"Cond", "it waits for a signal that nobody gives"},
-		{"run", "a loop never ends, or each write causes the next"},
-	} {
-		if strings.Contains(state, s.mark) {
-			return s.plain
-		}
+// place is where a crash happened, if that is in one of the reader's files.
+func (f Failure) place() string {
+	switch {
+	case f.Line == 0:
+		return ""
+	case f.Function == "":
+		return fmt.Sprintf(" (%s:%d)", f.In, f.Line)
 	}
-	return "a loop never ends, or something is waited for that never comes"
+	return fmt.Sprintf(" in %s (%s:%d)", f.Function, f.In, f.Line)
 }
 
 // plainPanic says in plain words what the usual panics of Go mean.
 func plainPanic(text string) string {
 	for _, p := range []struct{ mark, plain string }{
-		{"nil pointer dereference", "it uses a pointer, or calls a method on something, that is nil"},
+		{"nil pointer dereference", "it uses a nil pointer, or calls a method on something that's nil"},
 		{"assignment to entry in nil map", "it writes to a map that was never made (make it first)"},
 		{"index out of range", "it reads beyond the end of a slice: " + strings.TrimPrefix(text, "runtime error: ")},
 		{"close of closed channel", "it closes a channel a second time"},
-		{"send on closed channel", "it sends on a channel that is closed"},
+		{"send on closed channel", "it sends on a closed channel"},
 		{"concurrent map", "two goroutines use the same map without a lock"},
 		{"stack overflow", "a function calls itself without end"},
 		{"negative WaitGroup", "Done is called more often than Add"},
-		{"unlock of unlocked mutex", "it unlocks a mutex that it has not locked"},
+		{"unlock of unlocked mutex", "it unlocks a mutex that isn't locked"},
 	} {
 		if strings.Contains(text, p.mark) {
 			return p.plain
@@ -95,24 +101,13 @@ func plainPanic(text string) string {
 	return text
 }
 
-// stateOf returns the state ("chan receive") of the first goroutine whose
-// stack goes through one of files. On a busy machine the runtime may not get hold of
-// a goroutine that runs without a pause, and has no stack of it.
-func stateOf(output string, files []string) string {
-	for _, stack := range strings.Split(output, "\ngoroutine ") {
-		header, frames, _ := strings.Cut(stack, "\n")
-		_, state, ok := strings.Cut(header, "[")
-		if _, line := placeIn(frames, files); ok && line > 0 {
-			state, _, _ = strings.Cut(state, "]")
-			state, _, _ = strings.Cut(state, ",") // how many minutes
-			return state
-		}
+// readPlace finds the innermost call in one of files that a stack trace names.
+func (f *Failure) readPlace(output string, files []string) {
+	f.In, f.Line = placeIn(output, files)
+	if f.Line > 0 {
+		before, _, _ := strings.Cut(filepath.ToSlash(output), fmt.Sprintf("/%s:%d", f.In, f.Line))
+		f.Function = calledIn(before)
 	}
-	// Those that wait are blocked. One that could go on at once is what keeps the test from ending.
-	if strings.Contains(output, "goroutine running on other thread; stack unavailable") || strings.Contains(output, " [runnable") {
-		return "running"
-	}
-	return ""
 }
 
 // placeIn finds the first line of one of files that a stack trace in output
@@ -132,4 +127,24 @@ func placeIn(output string, files []string) (file string, line int) {
 		}
 	}
 	return file, line
+}
+
+// notPartOfAName is what a stack trace adds to the names of functions: type arguments, what a
+// closure or a wrapper is called, and which of several versions in one binary it is.
+var notPartOfAName = regexp.MustCompile(`\[[^\]]*\]|[(*)]|\.(func|gowrap|deferwrap)\d.*$|-range\d.*$|__\d+\b`)
+
+// calledIn names the function of the line above the last in a piece of a stack trace: "Queue.Get", where
+// Go writes "example.com/x/mini.(*Queue[...]).Get.func1(0x1)".
+func calledIn(trace string) string {
+	lines := strings.Split(trace, "\n")
+	if len(lines) < 2 {
+		return ""
+	}
+	line := strings.TrimSpace(lines[len(lines)-2])
+	arguments := strings.LastIndex(line, "(")
+	if arguments < 0 {
+		return ""
+	}
+	_, name, _ := strings.Cut(path.Base(line[:arguments]), ".") // without the package
+	return notPartOfAName.ReplaceAllString(name, "")
 }

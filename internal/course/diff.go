@@ -13,7 +13,7 @@ import (
 // reference is the solution, and seeing it early spoils the exercise.
 func (r *Repo) Diff(ctx context.Context, e Exercise, anyway bool, w io.Writer) error {
 	if !r.has(e.Mine()) {
-		return fmt.Errorf("you have not started exercise %s: `make exercise-%s` sets it up", e.ID(), e.ID())
+		return fmt.Errorf("you haven't started exercise %s: `make exercise-%s` sets it up", e.ID(), e.ID())
 	}
 	if !anyway {
 		n, err := r.newRunner(ctx)
@@ -24,12 +24,13 @@ func (r *Repo) Diff(ctx context.Context, e Exercise, anyway bool, w io.Writer) e
 		if err != nil {
 			return err
 		}
-		f, err := n.cached(ctx, e, mine)
+		var f Failure
+		r.announce(w, n.compiling(e), func() { f, err = n.cached(ctx, e, mine) })
 		if err != nil {
 			return err
 		}
 		if f.Status != Passed {
-			return fmt.Errorf("exercise %s is not solved yet, and the reference is its solution: run `make exercise-%s`, or see it with `make diff-%s ANYWAY=1`", e.ID(), e.ID(), e.ID())
+			return fmt.Errorf("exercise %s isn't solved yet, and the reference is its solution: run `make exercise-%s`, or see it with `make diff-%s ANYWAY=1`", e.ID(), e.ID(), e.ID())
 		}
 	}
 	mine, err := r.read(e.Mine())

@@ -53,6 +53,9 @@ func (n *runner) copyPackage(e Exercise) error {
 		}
 		links[path.Base(file)] = path.Join("../..", to)
 	}
+	if e.more != nil || n.repo.exists(e.furtherMine()) {
+		links[furtherTest] = path.Join("../..", e.furtherDir(), furtherTest)
+	}
 	if err := n.removeFrom(dir, func(name string) bool {
 		target, err := os.Readlink(n.repo.Abs(path.Join(dir, name)))
 		if err != nil || !strings.HasSuffix(name, ".go") {
@@ -107,6 +110,8 @@ func (n *runner) explainLinks() error {
 Each exercise has a directory, and one file in it is yours: ` + "`queue.go`" + ` in ` + "`06-queue/`" + `. Nothing overwrites it. The other
 Go files beside it are links, so that your editor knows the rest of the package. They lead to read-only copies in which the
 solutions of other exercises are left out. Nothing is compiled with them: your file is tried with the files in ` + "`mini/`" + `.
+` + "`further_test.go`" + ` is a link, too: the test of ` + "`make further-6`" + `.
+In ` + "`06-queue-bug/`" + `, the file is one that ` + "`make bug-6`" + ` has planted a mistake in.
 `
 	f, err := os.OpenFile(n.repo.Abs(path.Join(myDir, "README.md")), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {

@@ -1,12 +1,14 @@
 package course
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"path"
-	"slices"
+	"regexp"
 	"strings"
 
 	"golang.org/x/tools/txtar"
@@ -17,8 +19,10 @@ import (
 type Exercise struct {
 	Number int    `json:"-"` // that of its chapter
 	Name   string `json:"-"` // "06-queue", as the chapter's directory
-	Task   string `json:"-"` // the text up to the first hint
+	Task   string `json:"-"` // the text without the hints and what goes further
 	Hints  []Hint `json:"-"`
+
+	Further string `json:"-"` // the task for those who have solved it
 
 	Title    string   // "write queue.go"
 	Replaces string   // the reference file, which is the solution
@@ -27,32 +31,53 @@ type Exercise struct {
 	Race     bool     // with the race detector, if there is a C compiler
 
 	hidden []string // the files of mini that come later
+	suffix string   // of the learner's directory: "-bug" for a hunt
+	base   string   // what stands in for Replaces where the exercise goes further
+	more   Overlay  // and its test
 }
 
-// Hint is one stage of help: the section "## Hint 1" and so on.
+// Hint is one stage of help: the fold "Hint 1" and so on.
 type Hint struct{ Title, Text string }
 
 // ID is how a reader calls the exercise.
 func (e Exercise) ID() string { return fmt.Sprint(e.Number) }
 
-// Dir is that of the chapter.
-func (e Exercise) Dir() string { return path.Join(chaptersDir, e.Name) }
+// Dir has the task and the mistakes.
+func (e Exercise) Dir() string { return path.Join(exercisesDir, e.Name) }
+
+// Text is the task, with its hints.
+func (e Exercise) Text() string { return path.Join(e.Dir(), "README.md") }
+
+// Chapter is the directory of the chapter that builds the file.
+func (e Exercise) Chapter() string { return path.Join(chaptersDir, e.Name) }
 
 // Reads is where to read what the exercise needs.
-func (e Exercise) Reads() string { return path.Join(e.Dir(), "README.md") }
+func (e Exercise) Reads() string { return path.Join(e.Chapter(), "README.md") }
 
 // Mine is the learner's own file.
 func (e Exercise) Mine() string { return e.in(myDir) }
 
 const (
-	exerciseText = "exercise.md"
+	exercisesDir = "exercises"
 	myDir        = "my" // where the learner of this checkout works
 	miniPackage  = "./" + miniDir
 	maxWrong     = 12 // mistakes: those that people make
 )
 
 // in is the learner's file in a directory that holds what my/ does.
-func (e Exercise) in(home string) string { return path.Join(home, e.Name, path.Base(e.Replaces)) }
+func (e Exercise) in(home string) string {
+	return path.Join(home, e.Name+e.suffix, path.Base(e.Replaces))
+}
+
+// reference is the file that the others are compared with.
+func (e Exercise) reference() string { return cmp.Or(e.base, e.Replaces) }
+
+// overlay is the package as the exercise's tests see it.
+func (e Exercise) overlay() Overlay {
+	o := hide(e.hidden)
+	maps.Copy(o, e.more)
+	return o
+}
 
 // run is the regular expression that go test takes.
 func (e Exercise) run() string { return "^(" + strings.Join(e.Tests, "|") + ")$" }
@@ -83,21 +108,23 @@ func (r *Repo) exercise(c Chapter) (e Exercise, err error) {
 		Number: c.Number, Name: path.Base(c.Dir), Title: "write " + path.Base(c.File),
 		Replaces: c.File, Function: c.Exercise.Write, Race: c.Exercise.Race,
 	}
-	if e.Tests, err = r.testsOf(c.File); err != nil {
-		return e, err
+	if e.Tests, err = r.testsIn(strings.TrimSuffix(c.File, ".go") + "_test.go"); err != nil {
+		return e, fmt.Errorf("reading the tests of %s: %w", c.File, err)
 	}
 	if e.hidden, err = r.laterThan(c.File); err != nil {
 		return e, err
 	}
-	task, err := r.read(path.Join(c.Dir, exerciseText))
+	task, err := r.read(e.Text())
 	if err != nil {
 		return e, fmt.Errorf("it has no task: %w", err)
 	}
-	e.Task, e.Hints = splitHints(string(task))
+	text, further, _ := strings.Cut(string(task), "\n"+furtherTitle)
+	e.Task, e.Hints = splitHints(text)
+	e.Further = strings.TrimSpace(further)
 	return e, nil
 }
 
-// allExercises insists that all of them are in order.
+// allExercises insists that nothing's wrong with them.
 func (r *Repo) allExercises() ([]Exercise, error) {
 	exercises, problems, err := r.Exercises()
 	if err != nil {
@@ -106,12 +133,11 @@ func (r *Repo) allExercises() ([]Exercise, error) {
 	return exercises, problems.Err()
 }
 
-// testsOf lists the tests of a file of mini in their order, which is that of the steps.
-func (r *Repo) testsOf(file string) (tests []string, err error) {
-	name := strings.TrimSuffix(file, ".go") + "_test.go"
-	parsed, err := parser.ParseFile(token.NewFileSet(), r.Abs(name), nil, parser.SkipObjectResolution)
+// testsIn lists the tests of a file in their order. In mini, that is the order of the steps.
+func (r *Repo) testsIn(file string) (tests []string, err error) {
+	parsed, err := parser.ParseFile(token.NewFileSet(), r.Abs(file), nil, parser.SkipObjectResolution)
 	if err != nil {
-		return nil, fmt.Errorf("reading the tests of %s: %w", file, err)
+		return nil, err
 	}
 	for _, decl := range parsed.Decls {
 		if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Test") {
@@ -121,36 +147,15 @@ func (r *Repo) testsOf(file string) (tests []string, err error) {
 	return tests, nil
 }
 
-// steps is how many of the tests have passed before the first that has not.
-func (e Exercise) steps(f Failure) int {
-	name, _, _ := strings.Cut(f.Test, "/")
-	return max(0, slices.Index(e.Tests, name))
-}
+// hintFold is a hint, in a fold: one that's in sight is read.
+var hintFold = regexp.MustCompile(`(?ms)^<details>\n<summary>(Hint [^<\n]*)</summary>\n(.*?)^</details>\n?`)
 
-// splitHints cuts the text at the headings that begin with "## Hint". A hint
-// ends where the next heading of that level begins.
+// splitHints takes the hints out of the text.
 func splitHints(body string) (task string, hints []Hint) {
-	var text strings.Builder
-	inHint := false
-	flush := func() {
-		if inHint {
-			hints[len(hints)-1].Text = strings.TrimSpace(text.String())
-		} else {
-			task += text.String()
-		}
-		text.Reset()
+	for _, m := range hintFold.FindAllStringSubmatch(body, -1) {
+		hints = append(hints, Hint{Title: m[1], Text: strings.TrimSpace(m[2])})
 	}
-	for line := range strings.Lines(body) {
-		if title, ok := strings.CutPrefix(line, "## "); ok {
-			flush()
-			if inHint = strings.HasPrefix(title, "Hint"); inHint {
-				hints = append(hints, Hint{Title: strings.TrimSpace(title)})
-				continue
-			}
-		}
-		text.WriteString(line)
-	}
-	flush()
+	task = hintFold.ReplaceAllString(body, "")
 	task = strings.TrimSpace(task)
 	// The title is shown already.
 	if title, rest, ok := strings.Cut(task, "\n"); ok && strings.HasPrefix(title, "# ") {

@@ -1,6 +1,7 @@
 package course
 
 import (
+	"context"
 	"io"
 	"strings"
 	"testing"
@@ -64,12 +65,13 @@ func TestTheFirstRunSetsUpTheStubAndSaysWhatToDo(t *testing.T) {
 Write Sum.
 
 Your file is my/01-sum/sum.go.
-It is a stub: it compiles, and its tests fail.
+It's a stub: it compiles, but its tests fail.
 
-0 of 2 tests pass.
+0 of 2 tests pass. The run stopped at the first failing test, because Sum is
+still empty.
 
-"A sum contains every number" does not hold yet: the sum of 1, 2 and 3 must be
-6, got 0. Change Sum in my/01-sum/sum.go; the check that failed is
+"A sum contains every number" isn't true yet: the sum of 1, 2 and 3 must be 6,
+got 0. Change Sum in my/01-sum/sum.go; the check that failed is
 mini/sum_test.go:8. Read chapters/01-sum/README.md.
 
 Next: edit my/01-sum/sum.go and run `+"`make exercise-1`"+` again.
@@ -82,20 +84,20 @@ func TestSomebodyWhoHasSolvedAnExerciseIsToldWhatElseThereIs(t *testing.T) {
 	t.Parallel()
 	tree := twoExercises()
 	tree["chapters/01-sum/library.md"] = "# The library: sums\n"
-	tree["my/01-sum/sum.go"], tree["my/02-mean/mean.go"] = tiny["mini/sum.go"], tiny["mini/mean.go"]
+	tree["my/01-sum/sum.go"], tree["my/02-mean/mean.go"] = tiny["mini/sum.go"]+"// Mine.\n", tiny["mini/mean.go"]+"// Mine.\n"
 	r := tinyTree(t, tree)
 	for name, want := range map[string]string{
 		"1": `exercise 1: write my/01-sum/sum.go
 
-Solved: all its tests pass on my/01-sum/sum.go.
+Solved: all tests pass on my/01-sum/sum.go.
 Next: ` + "`make diff-1`" + ` compares it with the reference,
 ` + "`make chapter-1 MINE=1`" + ` runs the chapter's program on it (XRAY=1 in a browser, too).
-Time left? ` + "`make exercise-2`" + ` is the next one, and chapters/01-sum/library.md
-says what the library adds.
+Time left? ` + "`make further-1`" + ` goes further, ` + "`make exercise-2`" + ` is the next one and
+chapters/01-sum/library.md says what the library adds.
 `,
 		"2": `exercise 2: write my/02-mean/mean.go
 
-Solved: all its tests pass on my/02-mean/mean.go.
+Solved: all tests pass on my/02-mean/mean.go.
 Next: ` + "`make diff-2`" + ` compares it with the reference,
 ` + "`make chapter-2 MINE=1`" + ` runs the chapter's program on it (XRAY=1 in a browser, too).
 `,
@@ -147,12 +149,12 @@ func TestASumContainsEveryNumber(t *testing.T) {
 		"my/01-sum/sum.go":             written + close + "\n}" + given,
 	}
 	_, told := try(t, tinyTree(t, tree))
-	assert.Contains(t, oneLine(told), `"A sum contains every number" does not hold yet: the test waits for something that does not happen, `+
+	assert.Contains(t, oneLine(told), `"A sum contains every number" isn't true yet: the test waits for something that doesn't happen, `+
 		"and Close is still empty. Write Close in my/01-sum/sum.go. Read chapters/01-sum/README.md.")
 
 	tree["my/01-sum/sum.go"] = written + close + " println() }" + given
 	_, told = try(t, tinyTree(t, tree))
-	assert.Contains(t, oneLine(told), "every goroutine waits for another", "Close is written, and wrong")
+	assert.Contains(t, oneLine(told), "all goroutines are waiting", "Close is written, and wrong")
 }
 
 func TestALearnersFileIsNeverOverwritten(t *testing.T) {
@@ -185,13 +187,13 @@ func TestEveryKindOfFailureIsExplained(t *testing.T) {
 		want   string
 	}{
 		"a compile error names the learner's own file": {"return undefinedName", NoCompile, "my/01-sum/sum.go:3:33: undefined: undefinedName"},
-		"a nil pointer":        {"var p *int; return *p", Panicked, "the code panics (my/01-sum/sum.go:3): it uses a pointer, or calls a method on something, that is nil."},
+		"a nil pointer":        {"var p *int; return *p", Panicked, "the code panics in Sum (my/01-sum/sum.go:3): it uses a nil pointer, or calls a method on something that's nil."},
 		"a panic in words":     {`panic("Sum is not written yet")`, Panicked, "Sum is not written yet."},
 		"an endless loop":      {"for { _ = xs }", TimedOut, ": a loop never ends"}, // TestCrashesAreToldApart has the rest: Go does not always have a stack
-		"a wait forever":       {"return <-make(chan int)", TimedOut, "(my/01-sum/sum.go:3): it waits to receive from a channel to which nobody sends."},
+		"a wait forever":       {"return <-make(chan int)", TimedOut, "Sum (my/01-sum/sum.go:3) waits to receive from a channel; no goroutine sends to it or closes it."},
 		"the right answer":     {"t := 0; for _, x := range xs { t += x }; return t", Passed, ""},
 		"printing without end": {`text := "and so on"; for range 14 { text += text }; for { println(text) }`, Flooding, "the code prints without end"},
-		"a second test":        {"return len(xs) - 3 + 6", Failing, `"The sum of nothing is zero" does not hold yet: the sum of nothing must be 0, got 3.`},
+		"a second test":        {"return len(xs) - 3 + 6", Failing, `"The sum of nothing is zero" isn't true yet: the sum of nothing must be 0, got 3.`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -217,7 +219,89 @@ func TestAChangedSignatureIsExplainedEvenThoughTheErrorIsInTheTest(t *testing.T)
 	_, err := r.Try(t.Context(), theExercise(t, r), true, &out)
 	require.NoError(t, err)
 	assert.Contains(t, out.String(), "    mini/sum_test.go:7:12: undefined: Sum")
-	assert.Contains(t, oneLine(out.String()), "keep the names and the signatures that the stub had (`make reset-1` gives you a new one, and keeps your file)")
+	assert.Contains(t, oneLine(out.String()), "Your file doesn't declare Sum. It needs `func Sum(xs []int) int`, because mini/sum_test.go:7 uses it like this: `if got := Sum([]int{1, 2, 3}); got != 6 {`.")
+}
+
+// A learner reads a place in a file that somebody else has written, and must know what to change in their own.
+func TestALearnerIsToldWhichSignatureAnotherFileNeeds(t *testing.T) {
+	t.Parallel()
+	counts := "\ntype Counts struct {\n\tMost int\n}\n\n// Add adds.\nfunc (c *Counts) Add(n int) { c.Most += n }\n"
+	for name, c := range map[string]struct{ mine, test, want string }{
+		"another parameter": {"package mini\n\nfunc Sum(from int, xs []int) int { return from }\n", "",
+			"Your Sum must have the signature `func Sum(xs []int) int`, because mini/sum_test.go:7 uses it like this: `if got := Sum([]int{1, 2, 3}); got != 6 {`. Yours is `func Sum(from int, xs []int) int`."},
+		"a method": {tiny["mini/sum.go"] + strings.Replace(counts, "n int)", "n, m int)", 1), "c.Add(3)",
+			"Your Counts.Add must have the signature `func (c *Counts) Add(n int)`, because mini/sum_test.go:20 uses it like this: `c.Add(3)`. Yours is `func (c *Counts) Add(n, m int)`."},
+		"a field": {tiny["mini/sum.go"] + "\ntype Counts struct {\n}\n\nfunc (c *Counts) Add(n int) {}\n", "c.Most = 3",
+			"Your `type Counts` lacks something. Add it, because mini/sum_test.go:20 uses it like this: `c.Most = 3`."},
+		"a name that is taken":                    {tiny["mini/sum.go"] + counts + "\nfunc all() {}\n", "all()", "mini/total.go:3 declares all already: give yours another name."},
+		"what has nothing to do with a signature": {tiny["mini/sum.go"] + counts, "nothing()", "keep the names and the signatures that the stub had (`make reset-1`"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test := tiny["mini/sum_test.go"]
+			if c.test != "" {
+				test += "\nfunc TestCounts(t *testing.T) {\n\tvar c Counts\n\t" + c.test + "\n\t_ = c\n}\n"
+			}
+			_, told := try(t, tinyTree(t, map[string]string{"mini/sum.go": tiny["mini/sum.go"] + counts, "mini/sum_test.go": test, "mini/total.go": "package mini\n\nfunc all() {}\n", "my/01-sum/sum.go": c.mine}))
+			assert.Contains(t, oneLine(told), c.want)
+			assert.NotContains(t, told, "tests pass", "none has been run")
+		})
+	}
+}
+
+// Whoever has filled it in must not hear that it's theirs.
+func TestTheReferenceIsNotTakenForTheLearnersWork(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, map[string]string{"my/01-sum/sum.go": tiny["mini/sum.go"]})
+	solved, told := try(t, r)
+	assert.True(t, solved)
+	assert.Contains(t, told, "my/01-sum/sum.go is the reference, which was filled in: all tests pass.\nNext: `make reset-1` gives you the stub")
+	assert.NotContains(t, told, "Solved")
+
+	var said strings.Builder
+	_, _, err := r.learnersMini(1, &said)
+	require.NoError(t, err)
+	assert.Equal(t, "using my/01-sum/sum.go: it is the reference, which was filled in\n", said.String())
+}
+
+// The race detector needs everything compiled a second time, and a learner wonders why it takes that long again.
+func TestTheRaceDetectorsCompilationIsAnnounced(t *testing.T) {
+	t.Parallel()
+	plain, race := Exercise{}, Exercise{Race: true}
+	n := &runner{raceOK: true}
+	assert.NotContains(t, n.compiling(plain), "race")
+	assert.Contains(t, n.compiling(race), "all that they use\nis compiled once more")
+	n.raceOK = false
+	assert.Equal(t, n.compiling(plain), n.compiling(race), "without a C compiler there is no race detector")
+}
+
+// "0 of 2" would be wrong about somebody whose one rounding is off. While functions are empty, the tests after the
+// first that fails may wait for them, and the learner for the tests.
+func TestALearnersRunStopsAtTheFirstFailureOnlyWhileFunctionsAreEmpty(t *testing.T) {
+	t.Parallel()
+	test := strings.Replace(tiny["mini/sum_test.go"], "if got := Sum(nil)", "for Sum([]int{7}) == 0 {\n\t}\n\tif got := Sum(nil)", 1)
+	const five = "package mini\n\nfunc Sum(xs []int) int { return 5 }\n"
+	r := tinyTree(t, map[string]string{"my/01-sum/sum.go": five, "exercises/01-sum/wrong.txtar": mistakes(map[string]string{
+		"five.go": "// It is always 5.\n// Caught by: TestASumContainsEveryNumber\n" + five})})
+	_, told := try(t, r)
+	assert.Contains(t, told, "0 of 2 tests pass.\n")
+	assert.Contains(t, told, "\nAlso failing: \"The sum of nothing is zero\".\n\nNext: ")
+
+	put(t, r.Root, "mini/sum_test.go", test)
+	put(t, r.Root, "my/01-sum/sum.go", stub)
+	_, told = try(t, r)
+	assert.Contains(t, oneLine(told), "0 of 2 tests pass. The run stopped at the first failing test, because Sum is still empty.")
+
+	n, err := r.newRunner(t.Context())
+	require.NoError(t, err)
+	n.failFast = true // as verify, which is quicker so
+	e := theExercise(t, r)
+	attempts, _, err := n.attempts(e)
+	require.NoError(t, err)
+	f, err := n.run(t.Context(), e, attempts[1].solution)
+	require.NoError(t, err)
+	assert.Equal(t, "TestASumContainsEveryNumber", f.Test)
+	assert.Empty(t, f.Others)
 }
 
 func TestVerifyProvesAnExerciseBothWaysAndShowsWhatALearnerIsTold(t *testing.T) {
@@ -227,13 +311,13 @@ func TestVerifyProvesAnExerciseBothWaysAndShowsWhatALearnerIsTold(t *testing.T) 
 	require.NoError(t, r.Verify(t.Context(), []Exercise{theExercise(t, r)}, false, &out))
 	assert.Contains(t, out.String(), "first.go (It skips the first number.)")
 	assert.Contains(t, oneLine(out.String()), "must be 6, got 5.")
-	assert.Contains(t, oneLine(out.String()), "the code panics (.loopwright/course/wrong/01-sum/beyond.go:8): it reads beyond the end of a slice")
+	assert.Contains(t, oneLine(out.String()), "the code panics in Sum (.loopwright/course/wrong/01-sum/beyond.go:8): it reads beyond the end of a slice")
 }
 
 // `make test` proves less, in less time: that each mistake is caught by the test that it names.
 func TestByNameAMistakeMeetsOnlyTheTestThatItNames(t *testing.T) {
 	t.Parallel()
-	r := tinyTree(t, map[string]string{"chapters/01-sum/wrong.txtar": mistakes(map[string]string{
+	r := tinyTree(t, map[string]string{"exercises/01-sum/wrong.txtar": mistakes(map[string]string{
 		"later.go": "// Two tests catch it, and it names the second.\n// Caught by: TestTheSumOfNothingIsZero\npackage mini\n\nfunc Sum([]int) int { return 5 }\n",
 		"none.go":  "// The test that it names does not catch it.\n// Caught by: TestTheSumOfNothingIsZero\npackage mini\n\nfunc Sum([]int) int { return 0 }\n",
 		"type.go":  "// It is compiled on its own.\n// Caught by: TestASumContainsEveryNumber\npackage mini\n\nconst none = 0\n\nfunc Sum([]int) int { return none }\n",
@@ -242,7 +326,7 @@ func TestByNameAMistakeMeetsOnlyTheTestThatItNames(t *testing.T) {
 	err := r.Verify(t.Context(), []Exercise{theExercise(t, r)}, true, &out)
 	require.EqualError(t, err, "exercise 1: .loopwright/course/wrong/01-sum/none.go passes TestTheSumOfNothingIsZero: add a test that catches it, or remove it")
 	assert.Contains(t, out.String(), "compiled on their own: none.go (it passed), type.go (none is no function)")
-	assert.Contains(t, out.String(), "the stub (Nothing is written yet.)\n    \"A sum contains every number\" does not hold yet")
+	assert.Contains(t, out.String(), "the stub (Nothing is written yet.)\n    \"A sum contains every number\" isn't true yet")
 
 	err = r.Verify(t.Context(), []Exercise{theExercise(t, r)}, false, io.Discard)
 	require.ErrorContains(t, err, `later.go says that it is caught by "TestTheSumOfNothingIsZero", and "TestASumContainsEveryNumber" catches it`, "what one test has said is not what all say")
@@ -269,7 +353,7 @@ func TestByNameAStubThatDoesNotCompileIsReported(t *testing.T) {
 func TestVerifyReportsEveryExerciseThatProvesNothing(t *testing.T) {
 	t.Parallel()
 	good := "package mini\n\nfunc Sum(xs []int) (t int) {\n\tfor _, x := range xs {\n\t\tt += x\n\t}\n\treturn t\n}\n"
-	r := tinyTree(t, map[string]string{"chapters/01-sum/wrong.txtar": mistakes(map[string]string{
+	r := tinyTree(t, map[string]string{"exercises/01-sum/wrong.txtar": mistakes(map[string]string{
 		"another.go":  "// It is caught by another test.\n// Caught by: TestTheSumOfNothingIsZero\npackage mini\n\nfunc Sum([]int) int { return 5 }\n",
 		"right.go":    "// It is right, in other words.\n" + good,
 		"equal.go":    "// It is right, in the same words.\n" + tiny["mini/sum.go"],
@@ -292,8 +376,8 @@ func TestVerifyReportsEveryExerciseThatProvesNothing(t *testing.T) {
 	}
 
 	r = tinyTree(t, map[string]string{
-		"chapters/01-sum/wrong.txtar": "nothing\n",
-		"mini/sum_test.go":            strings.ReplaceAll(tiny["mini/sum_test.go"], "got != 6", "got == 6"),
+		"exercises/01-sum/wrong.txtar": "nothing\n",
+		"mini/sum_test.go":             strings.ReplaceAll(tiny["mini/sum_test.go"], "got != 6", "got == 6"),
 	})
 	err = r.Verify(t.Context(), []Exercise{theExercise(t, r)}, false, io.Discard)
 	assert.ErrorContains(t, err, "the reference mini/sum.go fails a test")
@@ -315,7 +399,7 @@ func TestProgressIsFoundByRunningAndNeverStale(t *testing.T) {
 	assert.Contains(t, table(), "begun        still the stub: edit my/01-sum/sum.go")
 
 	put(t, r.Root, "my/01-sum/sum.go", tiny["mini/sum.go"])
-	assert.Contains(t, table(), "reference    make reset-1 begins it")
+	assert.Contains(t, table(), "reference    make reset-1 gives you the stub")
 	assert.Contains(t, table(), "0 of 1 exercises done")
 	put(t, r.Root, "my/01-sum/sum.go", strings.Replace(tiny["mini/sum.go"], "total", "sum", -1))
 	assert.Contains(t, table(), "done")
@@ -381,7 +465,7 @@ func TestHintsComeOneAtATime(t *testing.T) {
 	assert.Equal(t, "Hint 1 of 2\n\nStart at zero.\n\n", hint())
 	assert.Contains(t, r.hintOffer(e), "shows hint 2 of 2")
 	assert.Equal(t, "Hint 2 of 2\n\nUse a loop.\n\n", hint())
-	assert.Contains(t, r.hintOffer(e), "You have seen all hints")
+	assert.Contains(t, r.hintOffer(e), "You've seen all hints")
 	assert.Equal(t, "Hint 1 of 2\n\nStart at zero.\n\nHint 2 of 2\n\nUse a loop.\n\n", hint(), "who asks again wants to see them all")
 	_, err := r.Reset(e)
 	require.NoError(t, err)
@@ -393,10 +477,10 @@ func TestTheReferenceIsShownOnlyAfterSuccess(t *testing.T) {
 	r := tinyTree(t, nil)
 	e := theExercise(t, r)
 	var out strings.Builder
-	assert.ErrorContains(t, r.Diff(t.Context(), e, false, &out), "you have not started exercise 1")
+	assert.ErrorContains(t, r.Diff(t.Context(), e, false, &out), "you haven't started exercise 1")
 	_, err := r.Setup(e)
 	require.NoError(t, err)
-	assert.ErrorContains(t, r.Diff(t.Context(), e, false, &out), "not solved yet")
+	assert.ErrorContains(t, r.Diff(t.Context(), e, false, &out), "isn't solved yet")
 	require.NoError(t, r.Diff(t.Context(), e, true, &out))
 	assert.Contains(t, out.String(), "-	return 0\n")
 	assert.Contains(t, out.String(), "+	total := 0\n")
@@ -447,13 +531,57 @@ func TestAProgramRunsOnMiniOrOnTheLearnersFile(t *testing.T) {
 	assert.Equal(t, 53, code)
 }
 
+// A reader compares their own file with mini's. If there's no benchmark, the benchmarks' command says so, and nobody else.
+func TestTheBenchmarkOfAChapterHasTheLearnersFiles(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, map[string]string{
+		"benchmarks/go.mod": "module example.com/benchmarks\n\ngo 1.26\n",
+		"benchmarks/cmd/chapters/main.go": `package main
+
+import (
+	"fmt"
+	"os"
+)
+
+func main() {
+	fmt.Println(os.Args[1:3])
+	if len(os.Args) > 4 {
+		text, err := os.ReadFile(os.Args[4])
+		fmt.Println(os.Args[3], string(text), err)
+	}
+	os.Exit(len(os.Args))
+}
+`,
+	})
+	c, err := r.FindChapter("1")
+	require.NoError(t, err)
+	var out strings.Builder
+	code, err := r.Bench(t.Context(), c, false, &out)
+	require.NoError(t, err)
+	assert.Equal(t, 1, code, "go run's, whatever the program's is")
+	assert.Contains(t, out.String(), "[-chapter 1]\n")
+	assert.NotContains(t, out.String(), "overlay")
+
+	_, err = r.Bench(t.Context(), c, true, &out)
+	require.ErrorContains(t, err, "`make exercise-1` begins one")
+	put(t, r.Root, "my/01-sum/sum.go", strings.Replace(tiny["mini/sum.go"], "total += x", "total -= x", 1))
+	_, err = r.Bench(t.Context(), c, true, &out)
+	require.NoError(t, err)
+	assert.Regexp(t, `-overlay \{.*mini/sum.go.*\} <nil>`, out.String())
+
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	_, err = r.Bench(stopped, c, false, &out)
+	require.ErrorIs(t, err, context.Canceled, "Ctrl-C is no failure of the benchmark's")
+}
+
 // Somebody who joins at chapter 2 needs chapter 1, and must not lose what is there.
 func TestCatchingUpFillsInWhatIsNotSolvedAndKeepsTheRest(t *testing.T) {
 	t.Parallel()
 	r := tinyTree(t, map[string]string{
 		"my/01-sum/sum.go":              "package mini\n\nfunc Sum([]int) int { return 5 }\n",
 		"chapters/02-mean/chapter.yaml": tiny["chapters/02-mean/chapter.yaml"] + "exercise: {write: [Mean.Of]}\n",
-		"chapters/02-mean/exercise.md":  "Divide.\n",
+		"exercises/02-mean/README.md":   "Divide.\n",
 		"mini/mean_test.go":             "package mini\n",
 	})
 	second, err := r.FindExercise("2")
@@ -466,5 +594,7 @@ func TestCatchingUpFillsInWhatIsNotSolvedAndKeepsTheRest(t *testing.T) {
 	assert.Equal(t, "your work is kept in my/01-sum/sum.go.1\nmy/01-sum/sum.go is the reference now\n", catchUp())
 	assert.Equal(t, tiny["mini/sum.go"], read(t, r, "my/01-sum/sum.go"))
 	assert.Contains(t, read(t, r, "my/01-sum/sum.go.1"), "return 5")
-	assert.Equal(t, "my/01-sum/sum.go stays: it is yours, and solved\n", catchUp())
+	assert.Equal(t, "my/01-sum/sum.go stays: it's the reference, which was filled in\n", catchUp())
+	put(t, r.Root, "my/01-sum/sum.go", strings.ReplaceAll(tiny["mini/sum.go"], "total", "sum"))
+	assert.Equal(t, "my/01-sum/sum.go stays: you've solved it\n", catchUp())
 }

@@ -16,31 +16,26 @@ const fewFunctions = 3
 // that was judged: the learner's, or one that verify tries.
 func (r *Repo) explain(e Exercise, f Failure, file string) string {
 	if f.Status == NoCompile {
-		errors := r.shortPaths(f.Detail)
-		advice := "Go reports the place as file:line:column. Correct the first line above first; the others may follow from it."
-		if !strings.Contains(errors, path.Dir(file)+"/") {
-			advice = fmt.Sprintf("Your file has changed something that other files use: keep the names and the signatures that the stub had (`make reset-%s` gives you a new one, and keeps your file).", e.ID())
-		}
-		return "Your code does not compile yet:\n\n" + indent(errors, "    ") + "\n\n" + wrap(advice, 80)
+		return r.explainCompile(e, f, file)
 	}
 	doc := r.testDoc(f)
 	if empty := r.stillEmpty(e, file); len(empty) > 0 && (f.Status == Deadlocked || f.Status == TimedOut) {
 		// Whatever waits may wait for what is not written yet: nothing that is there is wrong.
-		next, still := empty[0], fmt.Sprintf("%s and %d more functions are still empty", empty[0], len(empty)-1)
-		if len(empty) <= fewFunctions {
-			still = list(empty, "and") + map[bool]string{true: " is", false: " are"}[len(empty) == 1] + " still empty"
-		}
+		next := empty[0]
 		if slices.Contains(empty, doc.function) {
 			next = doc.function
 		}
-		return wrap(fmt.Sprintf("%s: the test waits for something that does not happen, and %s. Write %s in %s. Read %s.", f.quoted(), still, next, file, e.Reads()), 80)
+		return wrap(fmt.Sprintf("%s: the test waits for something that doesn't happen, and %s. Write %s in %s. Read %s.", f.quoted(), areStillEmpty(empty), next, file, e.Reads()), 80)
 	}
 	parts := []string{r.happened(f, doc.text)}
 	change := "Change " + file
-	if functions := e.Function; doc.function != "" {
+	switch {
+	case doc.function != "":
 		change = fmt.Sprintf("Change %s in %s", doc.function, file)
-	} else if len(functions) <= fewFunctions {
-		change = fmt.Sprintf("Change %s in %s", list(functions, "or"), file)
+	case f.Status == Panicked && slices.Contains(e.Function, f.Function):
+		change = fmt.Sprintf("Change %s in %s", f.Function, file)
+	case len(e.Function) > 0 && len(e.Function) <= fewFunctions:
+		change = fmt.Sprintf("Change %s in %s", list(e.Function, "or"), file)
 	}
 	if f.At != "" {
 		change += fmt.Sprintf("; the check that failed is %s", path.Join(r.packageDir(f.Package), f.At))
@@ -50,30 +45,75 @@ func (r *Repo) explain(e Exercise, f Failure, file string) string {
 	return wrap(strings.Join(parts, " "), 80)
 }
 
+// areStillEmpty names functions that nothing is written in yet.
+func areStillEmpty(empty []string) string {
+	switch {
+	case len(empty) > fewFunctions:
+		return fmt.Sprintf("%s and %d more functions are still empty", empty[0], len(empty)-1)
+	case len(empty) == 1:
+		return empty[0] + " is still empty"
+	}
+	return list(empty, "and") + " are still empty"
+}
+
+// count says how many tests pass, and why some of them were not run.
+func (e Exercise) count(f Failure, empty []string) string {
+	if f.Test == "" {
+		return ""
+	}
+	text := fmt.Sprintf("%d of %d tests pass.", f.Passed, len(e.Tests))
+	missing := len(e.Tests) - f.Passed - 1 - len(f.Others)
+	switch {
+	case missing == 0 || f.Ended == "" && len(empty) == 0:
+		return text
+	case f.Ended == "": // it had to stop at the first failure
+		return fmt.Sprintf("%s The run stopped at the first failing test, because %s.", text, areStillEmpty(empty))
+	}
+	where := "the test below"
+	if len(f.Others) > 0 {
+		where = fmt.Sprintf("%q", sentence(f.Others[len(f.Others)-1]))
+	}
+	return fmt.Sprintf("%s The code %s in %s, so later tests weren't run (%d).", text, f.Ended, where, missing)
+}
+
+// fewOthers are worth naming: more would hide the first.
+const fewOthers = 5
+
+// others names the tests that fail besides the one that is explained.
+func (f Failure) others() string {
+	if len(f.Others) == 0 {
+		return ""
+	}
+	var names []string
+	for _, test := range f.Others[:min(len(f.Others), fewOthers)] {
+		names = append(names, fmt.Sprintf("%q", sentence(test)))
+	}
+	if more := len(f.Others) - fewOthers; more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return endSentence("Also failing: " + list(names, "and"))
+}
+
 // quoted is the behaviour that does not hold.
 func (f Failure) quoted() string {
 	if f.Test == "" {
-		return "The tests do not pass yet"
+		return "The tests don't pass yet"
 	}
-	return fmt.Sprintf("%q does not hold yet", sentence(f.Test))
+	return fmt.Sprintf("%q isn't true yet", sentence(f.Test))
 }
 
 // happened is the first part of the paragraph.
 func (r *Repo) happened(f Failure, why string) string {
 	quoted := f.quoted()
-	place := ""
-	if f.Line > 0 {
-		place = fmt.Sprintf(" (%s:%d)", f.In, f.Line)
-	}
 	switch f.Status {
 	case TimedOut, Deadlocked, Raced, Panicked:
-		return quoted + ": " + endSentence(f.plainCrash(place))
+		return quoted + ": " + endSentence(f.plainCrash())
 	case Flooding:
-		return quoted + ": the code prints without end, so it was stopped: a loop never ends."
+		return quoted + ": the code prints without end, so it was stopped: some loop never ends."
 	case NoTests:
-		return "No test was run: the file's tests are not there. That is a mistake in the course, not yours."
+		return "No test was run, because the file's tests are missing. That's a mistake in the course, not yours."
 	case Broken:
-		return "The tests could not be run: " + f.Detail
+		return "The tests couldn't be run: " + f.Detail
 	default:
 		return quoted + ": " + f.outcome(why)
 	}

@@ -37,7 +37,13 @@ type Failure struct {
 	Message  string // the test author's own words
 	In       string // the file that was being run, if known: the learner's own or one that is given
 	Line     int    // and its line
+	Function string // the function there
 	Printed  string // what the code printed, as far as it can be told from the test's own words
+
+	Waits  []waiting // what goroutines in the reader's files were doing when all waited, or the time was up
+	Passed int       // how many tests pass
+	Others []string  // the tests after Test that fail, too
+	Ended  Status    // how the last of all these ended the run, so that no test after it was run; empty if it did not
 }
 
 // judge finds the first failure of a run. packages is the order in which the
@@ -71,18 +77,26 @@ func judge(log *testLog, packages, files []string) Failure {
 
 func judgePackage(p *packageRun, files []string) Failure {
 	f := Failure{Status: Failing, Package: p.pkg}
+	p.count(&f, files)
 	output := p.output.String()
-	unfinished := false
+	unfinished, checked := false, false
 	if t := p.firstFailure(); t != nil {
 		f.Test = t.name
+		if !t.isPartOf(p.last()) {
+			output = "" // it is about what came later
+		}
 		output = t.output.String() + output
 		var own Failure
 		if own.readChecks(output); own.At == "" {
 			output += p.around(t)
 		}
+		checked = own.At != ""
 		unfinished = t.state == ""
 	}
-	f.In, f.Line = placeIn(output, files)
+	if checked && outlived(output) { // the check that failed has left its test's goroutines behind
+		output, _, _ = strings.Cut(output, "\npanic: ")
+	}
+	f.readPlace(output, files)
 	f.Printed = printed(output)
 	if f.readCrash(output, files) {
 		return f
@@ -96,6 +110,35 @@ func judgePackage(p *packageRun, files []string) Failure {
 		f.Detail = strings.TrimSpace(withoutFrame(output))
 	}
 	return f
+}
+
+// count says how many tests hold, which ones don't, and whether the last one ended the run. A
+// crash ends it, and a data race doesn't.
+func (p *packageRun) count(f *Failure, files []string) {
+	var failed []string
+	for _, t := range p.tests {
+		switch {
+		case strings.Contains(t.name, "/"):
+		case t.state == "pass" || t.state == "skip":
+			f.Passed++
+		default:
+			failed = append(failed, t.name)
+		}
+	}
+	if len(failed) > 1 {
+		f.Others = failed[1:]
+	}
+	last := p.last()
+	if last == nil {
+		return
+	}
+	var end Failure
+	switch {
+	case end.readEnd(p.inside(last)+last.output.String()+p.output.String(), files):
+		f.Ended = end.Status
+	case last.state == "":
+		f.Ended = Panicked
+	}
 }
 
 // readChecks reads what the first failed assertion printed: either testify's

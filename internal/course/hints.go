@@ -31,7 +31,7 @@ func (r *Repo) hintOffer(e Exercise) string {
 	case seen < len(e.Hints):
 		return fmt.Sprintf("Stuck? `make hint-%s` shows hint %d of %d.", e.ID(), seen+1, len(e.Hints))
 	default:
-		return fmt.Sprintf("You have seen all hints (`make hint-%s` shows them again); the reference is `make diff-%s ANYWAY=1`.", e.ID(), e.ID())
+		return fmt.Sprintf("You've seen all hints (`make hint-%s` shows them again); the reference is `make diff-%s ANYWAY=1`.", e.ID(), e.ID())
 	}
 }
 

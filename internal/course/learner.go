@@ -16,6 +16,11 @@ func (r *Repo) Setup(e Exercise) (created bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	return r.create(e, stub)
+}
+
+// create writes the learner's file unless there is one.
+func (r *Repo) create(e Exercise, text []byte) (created bool, err error) {
 	mine := r.Abs(e.Mine())
 	if err := os.MkdirAll(filepath.Dir(mine), 0o755); err != nil {
 		return false, fmt.Errorf("setting up exercise %s: %w", e.ID(), err)
@@ -27,7 +32,7 @@ func (r *Repo) Setup(e Exercise) (created bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("setting up exercise %s: %w", e.ID(), err)
 	}
-	_, err = f.Write(stub)
+	_, err = f.Write(text)
 	if err := errors.Join(err, f.Close()); err != nil {
 		return false, fmt.Errorf("setting up exercise %s: %w", e.ID(), err)
 	}
@@ -57,12 +62,17 @@ func (r *Repo) keep(e Exercise) (kept string, err error) {
 	if same, err := r.untouched(e); err != nil || same {
 		return "", err
 	}
-	kept = e.Mine()
+	return r.rename(e.Mine())
+}
+
+// rename gives the learner's file a name that no other has.
+func (r *Repo) rename(mine string) (kept string, err error) {
+	kept = mine
 	for n := 1; r.exists(kept); n++ {
-		kept = fmt.Sprintf("%s.%d", e.Mine(), n)
+		kept = fmt.Sprintf("%s.%d", mine, n)
 	}
-	if err := os.Rename(r.Abs(e.Mine()), r.Abs(kept)); err != nil {
-		return "", fmt.Errorf("keeping your %s: %w", e.Mine(), err)
+	if err := os.Rename(r.Abs(mine), r.Abs(kept)); err != nil {
+		return "", fmt.Errorf("keeping your %s: %w", mine, err)
 	}
 	return kept, nil
 }

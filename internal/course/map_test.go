@@ -3,6 +3,7 @@ package course
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -22,17 +23,17 @@ type landmark struct {
 
 // An event goes to the right along the upper row, and comes back as a write along the lower one.
 var landmarks = []landmark{
-	{150, 50, 120, "list and watch", []int{1}},
+	{150, 50, 120, "list and watch", []int{1, 19}},
 	{300, 50, 110, "reflector", []int{3}},
 	{440, 50, 140, "informer", []int{4, 5}},
 	{480, 8, 60, "store", []int{2}},
 	{610, 50, 120, "events", []int{9}},
 	{760, 50, 120, "queue", []int{6, 7}},
 	{760, 130, 120, "controller", []int{8}},
-	{440, 130, 290, "Reconciler", []int{12, 15, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32}},
+	{440, 130, 290, "Reconciler", []int{12, 15, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35}},
 	{300, 130, 110, "cache", []int{11}},
-	{150, 130, 120, "client", []int{10}},
-	{20, 178, 100, "webhook", []int{16}},
+	{150, 130, 120, "client", []int{10, 16, 19}},
+	{20, 178, 100, "webhook", []int{17, 18}},
 	{150, 178, 120, "lease", []int{13}},
 	{300, 178, 580, "manager", []int{14}},
 }
@@ -72,19 +73,27 @@ func litBy(c Chapter) string {
 	return "nothing"
 }
 
-// A reader of a chapter wants to see where in the whole it is. If a chapter is new, run this test
-// with -update.
+// mapOf is the picture in a text, and what it says to those who can't see it.
+var mapOf = regexp.MustCompile(`\n!\[(You are here: an event's way from the API server and back to it\. This chapter .+\.)\]\(map\.svg\)\n`)
+
+// A reader of a chapter wants to see where in the whole it is, or to hear it. If a chapter is new, run this
+// test with -update.
 func TestEachChapterHasTheMapWithItsPartLit(t *testing.T) {
 	r, err := Open("../..")
 	require.NoError(t, err)
 	chapters, err := r.written()
 	require.NoError(t, err)
+	said := map[string]string{} // by whom
 	for _, c := range chapters {
 		require.NotEqual(t, "nothing", litBy(c), "chapter %d has no place on the map", c.Number)
 		figurestest.Check(t, theMap(c), r.Abs(path.Join(c.Dir, "map.svg")))
 		text, err := r.read(c.Readme())
 		require.NoError(t, err)
 		beginning, _, _ := strings.Cut(string(text), "\n## ")
-		require.Contains(t, beginning, "](map.svg)\n", "%s does not show its map", c.Readme())
+		found := mapOf.FindStringSubmatch(beginning)
+		require.NotNil(t, found, "%s does not show its map, with an alt text like %s", c.Readme(), mapOf)
+		require.Contains(t, found[1], litBy(c), "the map of %s has another part lit", c.Readme())
+		require.Empty(t, said[found[1]], "the map of %s says the same to those who can't see it: name what this chapter builds", c.Readme())
+		said[found[1]] = c.Readme()
 	}
 }

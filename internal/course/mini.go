@@ -11,9 +11,10 @@ import (
 var miniOrder = []string{
 	"listwatch", "store", "reflector", "informer", "shared",
 	"queue", "delay",
-	"controller", "events", "client", "cache", "first", "lease", "manager", "finalizer", "webhook",
+	"controller", "events", "client", "cache", "first", "lease", "manager", "finalizer", "apply", "webhook", "defaulting", "faults",
 	"owner", "ranking", "replicaset", "template", "rolling", "scaling", "deployment", "endpoints", "graph", "garbage",
-	"namespace", "jobplan", "job", "cronjob", "revision", "placement", "daemonset", "identity", "statefulset", "tainteviction", "nodelifecycle",
+	"namespaceplan", "namespace", "jobplan", "job", "cronplan", "cronjob", "revision", "placement", "daemonplan", "daemonset",
+	"identity", "statefulplan", "statefulset", "nodehealth", "tainteviction", "nodelifecycle",
 }
 
 // Mini lists the files of mini, in the order of the chapters.
@@ -31,7 +32,7 @@ func (r *Repo) laterThan(file string) (later []string, err error) {
 		return nil, fmt.Errorf("%s is not in the order of mini's files", file)
 	}
 	for _, name := range r.Order[at+1:] {
-		for _, ending := range []string{".go", "_test.go", "_bench_test.go"} {
+		for _, ending := range []string{".go", "_test.go", "_bench_test.go", "_figure_test.go"} {
 			if f := path.Join(miniDir, name+ending); r.has(f) {
 				later = append(later, f)
 			}

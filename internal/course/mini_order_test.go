@@ -65,10 +65,13 @@ type importer func(name string) *types.Package
 
 func (i importer) Import(name string) (*types.Package, error) { return i(name), nil }
 
-// stem is "queue" for queue.go, queue_test.go and queue_bench_test.go.
+// stem is "queue" for queue.go, queue_test.go, queue_bench_test.go and queue_figure_test.go.
 func stem(file string) string {
 	name := strings.TrimSuffix(filepath.Base(file), ".go")
-	return strings.TrimSuffix(strings.TrimSuffix(name, "_test"), "_bench")
+	for _, ending := range []string{"_test", "_bench", "_figure"} {
+		name = strings.TrimSuffix(name, ending)
+	}
+	return name
 }
 
 func packageNamed(t *testing.T, all []*packages.Package, name string) *packages.Package {

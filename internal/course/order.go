@@ -13,22 +13,26 @@ import (
 // learner's mistake would be explained by another case each time.
 func (r *Repo) checkOrder(files []string) (problems Problems) {
 	for _, name := range files {
-		if !strings.HasSuffix(name, "_test.go") || path.Dir(name) != miniDir {
-			continue
+		if strings.HasSuffix(name, "_test.go") && path.Dir(name) == miniDir {
+			problems = append(problems, r.checkCases(name)...)
 		}
-		fset := token.NewFileSet()
-		file, err := parser.ParseFile(fset, r.Abs(name), nil, parser.SkipObjectResolution)
-		if err != nil {
-			problems.add("%s cannot be read: %v", name, err)
-			continue
-		}
-		ast.Inspect(file, func(node ast.Node) bool {
-			if loop, ok := node.(*ast.RangeStmt); ok && isMapLiteral(loop.X) {
-				problems.add("%s:%d goes through its cases in a random order, so a learner is told something else on every run: use a slice", name, fset.Position(loop.Pos()).Line)
-			}
-			return true
-		})
 	}
+	return problems
+}
+
+func (r *Repo) checkCases(name string) (problems Problems) {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, r.Abs(name), nil, parser.SkipObjectResolution)
+	if err != nil {
+		problems.add("%s cannot be read: %v", name, err)
+		return problems
+	}
+	ast.Inspect(file, func(node ast.Node) bool {
+		if loop, ok := node.(*ast.RangeStmt); ok && isMapLiteral(loop.X) {
+			problems.add("%s:%d goes through its cases in a random order, so a learner is told something else on every run: use a slice", name, fset.Position(loop.Pos()).Line)
+		}
+		return true
+	})
 	return problems
 }
 

@@ -24,7 +24,7 @@ func (r *Repo) Progress(ctx context.Context, w, status io.Writer) error {
 		return err
 	}
 	t := table{header: []string{"chapter", "exercise", "state", ""}}
-	solved := 0
+	solved, found, further := 0, 0, 0
 	for _, c := range chapters {
 		title := fmt.Sprintf("%2d %s", c.Number, c.Title)
 		rows := len(t.rows)
@@ -32,12 +32,16 @@ func (r *Repo) Progress(ctx context.Context, w, status io.Writer) error {
 			if e.Number != c.Number {
 				continue
 			}
+			found += r.readHunt(e.hunted()).Found
 			state, note, err := n.progress(ctx, e, status)
 			if err != nil {
 				return err
 			}
 			if state == "done" {
 				solved++
+			}
+			if note == wentFurther {
+				further++
 			}
 			t.add(title, e.Title, state, note)
 			title = ""
@@ -47,8 +51,16 @@ func (r *Repo) Progress(ctx context.Context, w, status io.Writer) error {
 		}
 	}
 	fmt.Fprintf(w, "%s\n%d of %d exercises done\n", t, solved, len(exercises))
+	if found > 0 {
+		fmt.Fprintf(w, "planted mistakes found: %d\n", found)
+	}
+	if further > 0 {
+		fmt.Fprintf(w, "%s: %d\n", wentFurther, further)
+	}
 	return nil
 }
+
+const wentFurther = "went further"
 
 func (n *runner) progress(ctx context.Context, e Exercise, status io.Writer) (state, note string, err error) {
 	if !n.repo.has(e.Mine()) {
@@ -70,7 +82,7 @@ func (n *runner) progress(ctx context.Context, e Exercise, status io.Writer) (st
 		return "", "", err
 	}
 	if bytes.Equal(file, reference) {
-		return "reference", fmt.Sprintf("make reset-%s begins it", e.ID()), nil
+		return "reference", fmt.Sprintf("make reset-%s gives you the stub", e.ID()), nil
 	}
 	fmt.Fprintf(status, "checking exercise %d ...\n", e.Number)
 	mine, err := n.repo.learner(e)
@@ -82,7 +94,10 @@ func (n *runner) progress(ctx context.Context, e Exercise, status io.Writer) (st
 		return "", "", err
 	}
 	if f.Status == Passed {
-		return "done", "", nil
+		if further, err := n.wentFurther(ctx, e, mine); err != nil || !further {
+			return "done", "", err
+		}
+		return "done", wentFurther, nil
 	}
 	note = string(f.Status)
 	if f.Test != "" {

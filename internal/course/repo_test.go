@@ -20,5 +20,5 @@ func TestWhatTheBooksGeneratorWritesIsNoText(t *testing.T) {
 	})
 	files, err := r.Markdown()
 	require.NoError(t, err)
-	assert.Equal(t, []string{"README.md", "chapters/01-sum/README.md", "chapters/01-sum/exercise.md", "chapters/02-mean/README.md", "docs/a.md", "docs/book/README.md", "docs/glossary.md"}, files)
+	assert.Equal(t, []string{"README.md", "chapters/01-sum/README.md", "chapters/02-mean/README.md", "docs/a.md", "docs/book/README.md", "docs/glossary.md", "exercises/01-sum/README.md"}, files)
 }

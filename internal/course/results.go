@@ -40,7 +40,7 @@ func (n *runner) recall(e Exercise, s solution) (f Failure, known bool, err erro
 // result of a run during which somebody saved a file: nobody knows which
 // version was tested.
 func (n *runner) remember(e Exercise, s solution, f Failure, before string) error {
-	if f.Status == TimedOut || f.Status == Broken {
+	if f.Status == TimedOut || f.Status == Broken || f.Ended == TimedOut {
 		return nil
 	}
 	file, err := n.resultFile(e, s)
@@ -68,6 +68,10 @@ func (n *runner) resultFile(e Exercise, s solution) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if e.base != "" {
+		inputs = append(inputs, e.base)
+	}
+	inputs = append(inputs, sortedValues(e.more)...)
 	for _, rel := range inputs {
 		text, err := n.repo.read(rel)
 		if err != nil {
@@ -99,7 +103,7 @@ func (n *runner) inputs(e Exercise) ([]string, error) {
 		}
 		return nil
 	}, func(rel, _ string) bool {
-		return rel == chaptersDir || rel == "docs" || n.repo.has(path.Join(rel, "go.mod"))
+		return rel == chaptersDir || rel == exercisesDir || rel == "docs" || n.repo.has(path.Join(rel, "go.mod"))
 	})
 	return inputs, err
 }

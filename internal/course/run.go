@@ -23,6 +23,7 @@ type runner struct {
 	raceOK   bool          // the race detector can be used here
 	raw      io.Writer     // gets what go test prints; nil for nobody
 	byName   bool          // a wrong solution meets only the test that it names
+	failFast bool          // no solution meets a test after the first that catches it
 }
 
 // testTimeout is generous for tests that never sleep, and still short for
@@ -43,6 +44,14 @@ func (r *Repo) newRunner(ctx context.Context) (*runner, error) {
 		goFlavor: string(env), raceOK: settings[4] == "1" && noCC == nil}, nil
 }
 
+// compiling is what learners are told who wait for a run to begin.
+func (n *runner) compiling(e Exercise) string {
+	if e.Race && n.raceOK {
+		return "Compiling its tests with the race detector. The first time, all that they use\nis compiled once more for it, and that may take minutes.\n\n"
+	}
+	return "Compiling its tests. That takes longer the first time.\n\n"
+}
+
 // run runs an exercise's tests on a solution. The tree is that of the exercise's
 // chapter: a learner meets no test of a later one.
 func (n *runner) run(ctx context.Context, e Exercise, s solution) (Failure, error) {
@@ -50,7 +59,7 @@ func (n *runner) run(ctx context.Context, e Exercise, s solution) (Failure, erro
 	if err != nil {
 		return Failure{}, err
 	}
-	overlay := hide(e.hidden)
+	overlay := e.overlay()
 	instead, err := s.overlay(n.repo, e)
 	var clause clauseError
 	if errors.As(err, &clause) {
@@ -60,13 +69,19 @@ func (n *runner) run(ctx context.Context, e Exercise, s solution) (Failure, erro
 		return Failure{}, fmt.Errorf("exercise %s: %w", e.ID(), err)
 	}
 	maps.Copy(overlay, instead)
-	file, done, err := overlay.write(n.repo, s.extra)
+	added := Overlay{}
+	maps.Copy(added, s.extra)
+	maps.Copy(added, e.more)
+	file, done, err := overlay.write(n.repo, added)
 	if err != nil {
 		return Failure{}, fmt.Errorf("exercise %s: %w", e.ID(), err)
 	}
 	defer done()
 	// -count=1: a test that passed by luck must not be believed twice.
-	args := []string{"test", "-json", "-short", "-failfast", "-count=1", "-timeout=" + n.timeout.String(), "-ldflags=-s -w", "-overlay=" + file}
+	args := []string{"test", "-json", "-short", "-count=1", "-timeout=" + n.timeout.String(), "-ldflags=-s -w", "-overlay=" + file}
+	if n.stopsAtFirst(e, s) {
+		args = append(args, "-failfast")
+	}
 	if e.Race && n.raceOK {
 		args = append(args, "-race")
 	}
@@ -75,6 +90,12 @@ func (n *runner) run(ctx context.Context, e Exercise, s solution) (Failure, erro
 		return Failure{}, fmt.Errorf("running the tests of exercise %s: %w", e.ID(), err)
 	}
 	return failure, n.remember(e, s, failure, before)
+}
+
+// stopsAtFirst reports whether no test is run after the first that fails. While functions are still empty, most
+// of these would wait for them until the time is up.
+func (n *runner) stopsAtFirst(e Exercise, s solution) bool {
+	return n.failFast || s.isStub || len(n.repo.stillEmpty(e, s.file)) > 0
 }
 
 // maxOutput is more than any test prints that ends.

@@ -10,18 +10,18 @@ import (
 
 // cutSymbol returns the source of a function, type, variable or constant
 // ("ListWatch", "NewListWatch") or method ("ListWatch.Watch"), with its doc
-// comment unless doc is false. A name that is declared in a group brings the
-// whole group. "imports" is the package clause with the imports.
-func cutSymbol(file, source, symbol string, doc bool) (string, error) {
-	from, to, err := symbolRange(file, source, symbol, doc)
+// comment unless doc is false, and a function's body unless body is false. A name that
+// is declared in a group brings the whole group. "imports" is the package clause with the imports.
+func cutSymbol(file, source, symbol string, doc, body bool) (string, error) {
+	from, to, err := symbolRange(file, source, symbol, doc, body)
 	if err != nil {
 		return "", err
 	}
-	return strings.TrimRight(withoutRegions(source[from:to]), "\n"), nil
+	return strings.TrimRight(withoutRegions(source[from:to]), " \n"), nil
 }
 
 // symbolRange returns the bytes that cutSymbol shows.
-func symbolRange(file, source, symbol string, doc bool) (from, to int, err error) {
+func symbolRange(file, source, symbol string, doc, body bool) (from, to int, err error) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, file, source, parser.ParseComments)
 	if err != nil {
@@ -46,7 +46,15 @@ func symbolRange(file, source, symbol string, doc bool) (from, to int, err error
 		if comment != nil && doc {
 			from = comment.Pos()
 		}
-		return offset(from), offset(decl.End()), nil
+		to := decl.End()
+		if !body {
+			f, ok := decl.(*ast.FuncDecl)
+			if !ok {
+				return 0, 0, fmt.Errorf("%s is no function, so it has no body to leave out: remove body=false", symbol)
+			}
+			to = f.Body.Pos()
+		}
+		return offset(from), offset(to), nil
 	}
 	return 0, 0, fmt.Errorf("%s declares no %s: correct the symbol", file, symbol)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -16,13 +17,13 @@ import (
 // solution is code that is tried in place of an exercise's reference file. The
 // zero solution is the reference itself.
 type solution struct {
-	file    string            // what explanations call it
-	content []byte            // what makes it differ from others; it is hashed
-	patch   *splice.File      // what it changes in the reference; nil for a whole file
-	isStub  bool              // content is the stub
-	only    string            // the one test that is run on it; empty for all of the exercise
-	home    string            // the directory with a learner's solutions; empty if it is no learner's
-	extra   map[string]string // a learner's other files: where they go -> where they are
+	file    string       // what explanations call it
+	content []byte       // what makes it differ from others; it is hashed
+	patch   *splice.File // what it changes in the reference; nil for a whole file
+	isStub  bool         // content is the stub
+	only    string       // the one test that is run on it; empty for all of the exercise
+	home    string       // the directory with a learner's solutions; empty if it is no learner's
+	extra   Overlay      // a learner's other files: where they go -> where they are
 }
 
 func (s solution) isLearners() bool { return s.file != "" && s.patch == nil && !s.isStub }
@@ -70,7 +71,7 @@ func (r *Repo) extraFiles(home string, e Exercise) (map[string]string, error) {
 			continue
 		}
 		to, from := path.Join(path.Dir(e.Replaces), name), path.Join(dir, name)
-		if r.exists(to) {
+		if r.exists(to) || name == furtherTest {
 			return nil, fmt.Errorf("%s cannot be compiled with your %s: %s exists already and is needed, too. Give your file another name, or remove it if it is only a copy", from, path.Base(e.Replaces), to)
 		}
 		extra[to] = from
@@ -165,7 +166,7 @@ func (r *Repo) stubPatch(e Exercise) (*splice.File, error) {
 
 // wrong is a plausible bug as a solution.
 func (r *Repo) wrong(e Exercise, file string) (solution, error) {
-	base, err := r.parse(e.Replaces)
+	base, err := r.parse(e.reference())
 	if err != nil {
 		return solution{}, err
 	}
@@ -208,7 +209,11 @@ func (r *Repo) parsePatch(base *splice.File, file string) (*splice.File, error) 
 // the files that a person edits.
 func (s solution) overlay(r *Repo, e Exercise) (Overlay, error) {
 	if s.file == "" {
-		return Overlay{}, nil
+		instead, err := s.extra.underTheirNames(r)
+		if err == nil && e.base != "" {
+			instead[e.Replaces] = e.base
+		}
+		return instead, err
 	}
 	if s.isStub { // there may be no file yet, and if there is one, it is the learner's
 		file := path.Join(stateDir, "spliced", e.Name, "stub", path.Base(e.Replaces))
@@ -216,12 +221,10 @@ func (s solution) overlay(r *Repo, e Exercise) (Overlay, error) {
 	}
 	if s.patch == nil {
 		mine := Overlay{e.Replaces: s.file}
-		for to, from := range s.extra {
-			mine[to] = from
-		}
+		maps.Copy(mine, s.extra)
 		return mine.underTheirNames(r)
 	}
-	base, err := r.parse(e.Replaces)
+	base, err := r.parse(e.reference())
 	if err != nil {
 		return nil, err
 	}
@@ -229,8 +232,13 @@ func (s solution) overlay(r *Repo, e Exercise) (Overlay, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.file, err)
 	}
+	all, err := s.extra.underTheirNames(r)
+	if err != nil {
+		return nil, err
+	}
 	file := path.Join(stateDir, "spliced", e.Name, path.Base(s.patch.Name))
-	return Overlay{e.Replaces: file}, r.writeState(file, text)
+	all[e.Replaces] = file
+	return all, r.writeState(file, text)
 }
 
 // places are the files in which a learner, or an author, can look for the

@@ -11,11 +11,11 @@ import (
 
 // twoExercises is the tiny course in which the second chapter has an exercise, too.
 func twoExercises() map[string]string {
-	const chapter = "chapters/02-mean/"
+	const chapter, task = "chapters/02-mean/", "exercises/02-mean/"
 	test := "package mini\n\nimport \"testing\"\n\nfunc TestAMean(t *testing.T) {}\n"
 	return map[string]string{
 		chapter + "chapter.yaml": tiny[chapter+"chapter.yaml"] + "exercise: {write: [Mean.Of]}\n",
-		chapter + "exercise.md":  "Divide.\n",
+		task + "README.md":       "Divide.\n",
 		"mini/mean_test.go":      test,
 	}
 }

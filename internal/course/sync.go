@@ -178,7 +178,7 @@ func (d *document) content(word, args string) (text, language string, err error)
 	}
 	switch {
 	case keys["symbol"] != "":
-		text, err = cutSymbol(file, string(source), keys["symbol"], keys["doc"] != "false")
+		text, err = cutSymbol(file, string(source), keys["symbol"], keys["doc"] != "false", keys["body"] != "false")
 	case keys["region"] != "":
 		text, err = cutRegion(file, string(source), keys["region"])
 	default:
@@ -225,14 +225,18 @@ func (d *document) generated(name string) (string, error) {
 		return d.originals()
 	case "mini":
 		return d.miniTable()
+	case "ways":
+		return d.ways()
+	case "written":
+		return d.writtenTable()
 	}
-	return "", errors.New("there is no such block; course:chapters, course:mini, course:originals and course:agenda-NAME are generated")
+	return "", errors.New("there is no such block; course:chapters, course:mini, course:originals, course:ways, course:written and course:agenda-NAME are generated")
 }
 
 func (d *document) chapterTable() string {
-	t := table{header: []string{"", "Chapter", "Part", "Minutes"}}
+	t := table{header: []string{"", "Chapter", "Afterwards you can", "Part", "Minutes"}}
 	for _, c := range d.chapters {
-		t.add(fmt.Sprintf("%02d", c.Number), fmt.Sprintf("[%s](%s)", c.Title, d.relative(c.Readme())), partName(c.Part), fmt.Sprint(c.Minutes))
+		t.add(fmt.Sprintf("%02d", c.Number), fmt.Sprintf("[%s](%s)", c.Title, d.relative(c.Readme())), c.After, partName(c.Part), fmt.Sprint(c.Minutes))
 	}
 	return t.Markdown()
 }

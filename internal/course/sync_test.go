@@ -15,11 +15,19 @@ func TestSyncFillsInCodeOutputAndTables(t *testing.T) {
 	changed, err := r.Sync()
 	require.NoError(t, err)
 	assert.Equal(t, []string{"README.md", "chapters/01-sum/README.md", "chapters/02-mean/README.md"}, changed)
-	assert.Contains(t, read(t, r, "chapters/01-sum/README.md"), strings.ReplaceAll(`<!-- snippet file=mini/sum.go symbol=Sum -->
+	assert.Contains(t, read(t, r, "chapters/01-sum/README.md"), strings.ReplaceAll(`<!-- snippet file=mini/sum.go symbol=Sum body=false -->
 '''go
 // mini/sum.go
 
 // Sum adds up.
+func Sum(xs []int) int
+'''
+
+<details>
+<summary>One way to write it</summary>
+
+<!-- snippet file=mini/sum.go symbol=Sum doc=false title=false -->
+'''go
 func Sum(xs []int) int {
 	total := 0
 	for _, x := range xs {
@@ -29,13 +37,15 @@ func Sum(xs []int) int {
 }
 '''
 
+</details>
+
 <!-- output file=testdata/output.txt -->
 '''text
 6
 '''
 `, "'''", "```"))
 	assert.Contains(t, read(t, r, "chapters/02-mean/README.md"), "```go\n// Of divides.\nfunc (*Mean) Of(xs []int) int { return Sum(xs) / len(xs) }\n```\n")
-	assert.Contains(t, read(t, r, "README.md"), "| 01 | [Sum](chapters/01-sum/README.md) | 1 Watching | 5 |\n")
+	assert.Contains(t, read(t, r, "README.md"), "| 01 | [Sum](chapters/01-sum/README.md) | add numbers | 1 Watching | 5 |\n")
 
 	changed, err = r.Sync()
 	require.NoError(t, err)
@@ -166,15 +176,20 @@ var V, W = 1, 2
 		"Two": "// The states.\nconst (\n\tOne = iota\n\tTwo\n)",
 		"W":   "var V, W = 1, 2",
 	} {
-		got, err := cutSymbol("p.go", source, symbol, true)
+		got, err := cutSymbol("p.go", source, symbol, true, true)
 		assert.NoError(t, err)
 		assert.Equal(t, want, got)
 	}
-	got, err := cutSymbol("p.go", source, "T", false)
+	got, err := cutSymbol("p.go", source, "T", false, true)
 	assert.NoError(t, err)
 	assert.Equal(t, "type T[A, B any] struct{}", got)
-	_, err = cutSymbol("p.go", "package", "T", true)
+	_, err = cutSymbol("p.go", "package", "T", true, true)
 	assert.ErrorContains(t, err, "reading p.go")
+	got, err = cutSymbol("p.go", source, "T.M", true, false)
+	assert.NoError(t, err)
+	assert.Equal(t, "// M has a receiver with type parameters.\nfunc (t *T[A, B]) M()", got)
+	_, err = cutSymbol("p.go", source, "T", true, false)
+	assert.ErrorContains(t, err, "T is no function")
 }
 
 func TestMarkersInsideAFencedBlockAreText(t *testing.T) {

@@ -120,6 +120,32 @@ func (p *packageRun) firstFailure() *testRun {
 	return found
 }
 
+// last is the test that was run last, with its subtests.
+func (p *packageRun) last() (last *testRun) {
+	for _, t := range p.tests {
+		if !strings.Contains(t.name, "/") {
+			last = t
+		}
+	}
+	return last
+}
+
+// isPartOf reports whether t is a test or one of its subtests.
+func (t *testRun) isPartOf(test *testRun) bool {
+	return t == test || strings.HasPrefix(t.name, test.name+"/")
+}
+
+// inside returns what the subtests of a test printed.
+func (p *packageRun) inside(t *testRun) string {
+	var text strings.Builder
+	for _, inner := range p.tests {
+		if strings.HasPrefix(inner.name, t.name+"/") {
+			text.WriteString(inner.output.String())
+		}
+	}
+	return text.String()
+}
+
 // around returns what the tests around a subtest printed. If the subtest panics, test2json takes the
 // words of the panic for theirs.
 func (p *packageRun) around(t *testRun) string {

@@ -67,10 +67,12 @@ func (*Mean) Of(xs []int) int { return Sum(xs) / len(xs) }
 	"docs/glossary.md":        "# Glossary\n\n- **mean, sum**: What adding gives.\n",
 	"mini/cmd/mini/main.go":   tinyProgram("mini.Sum([]int{50, 3})"),
 	"chapters/01-sum/README.md": "# 1. Sum\n\nA **sum** is what adding gives.\n\n<!-- snippet file=mini/sum.go symbol=imports -->\n\n" +
-		"<!-- snippet file=mini/sum.go symbol=Sum -->\n\n<!-- output file=testdata/output.txt -->\n",
+		tinyContract + tinySolution + "<!-- output file=testdata/output.txt -->\n",
 	"chapters/01-sum/chapter.yaml": `title: Sum
 part: 1
 minutes: 5
+needs: [Go]
+after: add numbers
 file: mini/sum.go
 names: [sum]
 exercise: {write: [Sum]}
@@ -81,19 +83,29 @@ exercise: {write: [Sum]}
 	"chapters/01-sum/testdata/output.txt": "6\n",
 	"chapters/01-sum/main.go":             tinyProgram("mini.Sum([]int{20, 3})"),
 	"chapters/01-sum/naive/main.go":       tinyProgram("40"),
-	"chapters/01-sum/exercise.md":         "# Write Sum\n\nWrite Sum.\n\n## Hint 1\n\nStart at zero.\n\n## Hint 2\n\nUse a loop.\n",
-	"chapters/01-sum/wrong.txtar": mistakes(map[string]string{
+	"exercises/01-sum/README.md":          "# Write Sum\n\nWrite Sum.\n\n" + tinyHint + "<details>\n<summary>Hint 2</summary>\n\nUse a loop.\n</details>\n" + furtherSection,
+	"exercises/01-sum/further.txtar":      furtherArchive(furtherTests, product, sums),
+	"exercises/01-sum/wrong.txtar": mistakes(map[string]string{
 		"first.go":  "// It skips the first number.\n// Caught by: TestASumContainsEveryNumber\npackage mini\n\nfunc Sum(xs []int) int {\n\tt := 0\n\tfor i := 1; i < len(xs); i++ {\n\t\tt += xs[i]\n\t}\n\treturn t\n}\n",
 		"beyond.go": "// It reads one too many.\n// Caught by: TestASumContainsEveryNumber\npackage mini\n\nfunc Sum(xs []int) int {\n\tt := 0\n\tfor i := 0; i <= len(xs); i++ {\n\t\tt += xs[i]\n\t}\n\treturn t\n}\n",
 	}),
 	"chapters/02-mean/README.md": "# 2. Mean\n\nDivide.\n\n<!-- snippet file=mini/mean.go symbol=imports -->\n\n<!-- snippet file=mini/mean.go symbol=Mean -->\n\n" +
 		"<!-- snippet file=mini/mean.go symbol=Mean.Of title=false -->\n",
-	"chapters/02-mean/chapter.yaml": "title: Mean\npart: 1\nminutes: 7\nfile: mini/mean.go\n" + tinyPoll,
+	"chapters/02-mean/chapter.yaml": "title: Mean\npart: 1\nminutes: 7\nneeds: [chapter 1]\nafter: divide\nfile: mini/mean.go\n" + tinyPoll,
 
 	// What the module cache would hold.
 	".modcache/example.org/original@v1.2.0/pkg/sum.go": "package pkg\n",
 	".modcache/example.org/!replaced@v0.3.0/x.go":      "package x\n",
 }
+
+// How a chapter prints what its exercise asks for.
+const (
+	tinyContract = "<!-- snippet file=mini/sum.go symbol=Sum body=false -->\n\n"
+	tinyBody     = "<!-- snippet file=mini/sum.go symbol=Sum doc=false title=false -->\n\n"
+	tinySolution = "<details>\n<summary>One way to write it</summary>\n\n" + tinyBody + "</details>\n\n"
+)
+
+const tinyHint = "<details>\n<summary>Hint 1</summary>\n\nStart at zero.\n</details>\n\n"
 
 // tinyPoll is the question of each chapter.
 const tinyPoll = `poll:

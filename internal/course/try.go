@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"strings"
 	"time"
 )
 
@@ -27,16 +26,19 @@ func (r *Repo) afterwards(e Exercise) (string, error) {
 		return "", err
 	}
 	var all []string
+	if e.Further != "" {
+		all = append(all, fmt.Sprintf("`make further-%s` goes further", e.ID()))
+	}
 	for _, other := range exercises {
 		if other.Number > e.Number {
 			all = append(all, fmt.Sprintf("`make exercise-%s` is the next one", other.ID()))
 			break
 		}
 	}
-	if library := path.Join(e.Dir(), "library.md"); r.has(library) {
+	if library := path.Join(e.Chapter(), "library.md"); r.has(library) {
 		all = append(all, library+" says what the library adds")
 	}
-	return endSentence(strings.Join(all, ", and ")), nil
+	return endSentence(list(all, "and")), nil
 }
 
 // announce says what is being done, if it takes so long that a learner wonders.
@@ -62,32 +64,26 @@ type tryOptions struct {
 func (r *Repo) try(ctx context.Context, e Exercise, options tryOptions, w io.Writer) (solved bool, err error) {
 	fmt.Fprintf(w, "exercise %s: write %s\n\n", e.ID(), e.Mine())
 	if options.created {
-		fmt.Fprintf(w, "%s\n\nYour file is %s.\nIt is a stub: it compiles, and its tests fail.\n\n", e.Task, e.Mine())
+		fmt.Fprintf(w, "%s\n\nYour file is %s.\nIt's a stub: it compiles, but its tests fail.\n\n", e.Task, e.Mine())
 	}
 	n, err := r.newRunner(ctx)
 	if err != nil {
 		return false, err
 	}
-	if options.verbose {
-		n.raw = w
-	}
-	if err := n.linkPackage(e); err != nil {
-		return false, err
-	}
-	mine, err := r.learner(e)
+	f, err := n.tryMine(ctx, e, options.verbose, w)
 	if err != nil {
 		return false, err
-	}
-	var f Failure
-	r.announce(w, "Compiling its tests. That takes longer the first time.\n\n", func() { f, err = n.run(ctx, e, mine) })
-	if err != nil {
-		return false, err
-	}
-	if f.Printed != "" && !options.verbose {
-		fmt.Fprintf(w, "Your code printed:\n\n%s\n\n", indent(f.Printed, "    "))
 	}
 	if f.Status == Passed {
-		fmt.Fprintf(w, "Solved: all its tests pass on %s.\n", e.Mine())
+		given, err := r.isReference(e.Mine(), e)
+		if err != nil {
+			return false, err
+		}
+		if given {
+			fmt.Fprintf(w, "%s is the reference, which was filled in: all tests pass.\nNext: `make reset-%d` gives you the stub, so you can write it yourself.\n", e.Mine(), e.Number)
+			return true, nil
+		}
+		fmt.Fprintf(w, "Solved: all tests pass on %s.\n", e.Mine())
 		fmt.Fprintf(w, "Next: `make diff-%d` compares it with the reference,\n`make chapter-%d MINE=1` runs the chapter's program on it (XRAY=1 in a browser, too).\n", e.Number, e.Number)
 		after, err := r.afterwards(e)
 		if after != "" {
@@ -95,11 +91,42 @@ func (r *Repo) try(ctx context.Context, e Exercise, options tryOptions, w io.Wri
 		}
 		return true, err
 	}
-	fmt.Fprintf(w, "%d of %d tests pass.\n\n", e.steps(f), len(e.Tests))
 	next := fmt.Sprintf("edit %s and run `make exercise-%d` again.", e.Mine(), e.Number)
 	if options.watching {
 		next = fmt.Sprintf("edit %s and save it.", e.Mine())
 	}
-	fmt.Fprintf(w, "%s\n\nNext: %s\n%s\n", r.explain(e, f, e.Mine()), next, r.hintOffer(e))
+	r.tell(e, f, next, w)
+	fmt.Fprintln(w, r.hintOffer(e))
 	return false, nil
+}
+
+// tryMine runs the tests on the learner's file, and shows what that has printed.
+func (n *runner) tryMine(ctx context.Context, e Exercise, verbose bool, w io.Writer) (f Failure, err error) {
+	if verbose {
+		n.raw = w
+	}
+	if err := n.linkPackage(e); err != nil {
+		return f, err
+	}
+	mine, err := n.repo.learner(e)
+	if err != nil {
+		return f, err
+	}
+	n.repo.announce(w, n.compiling(e), func() { f, err = n.run(ctx, e, mine) })
+	if err == nil && f.Printed != "" && !verbose {
+		fmt.Fprintf(w, "Your code printed:\n\n%s\n\n", indent(f.Printed, "    "))
+	}
+	return f, err
+}
+
+// tell says how far the learner has come, what is wrong, and what to do next.
+func (r *Repo) tell(e Exercise, f Failure, next string, w io.Writer) {
+	if count := e.count(f, r.stillEmpty(e, e.Mine())); count != "" {
+		fmt.Fprintf(w, "%s\n\n", wrap(count, 80))
+	}
+	fmt.Fprintf(w, "%s\n\n", e.withLinks(r.explain(e, f, e.Mine())))
+	if others := f.others(); others != "" {
+		fmt.Fprintf(w, "%s\n\n", wrap(others, 80))
+	}
+	fmt.Fprintf(w, "Next: %s\n", next)
 }

@@ -23,7 +23,7 @@ func (r *Repo) Verify(ctx context.Context, exercises []Exercise, byName bool, w 
 	if err != nil {
 		return err
 	}
-	n.byName = byName
+	n.byName, n.failFast = byName, true
 	var problems Problems
 	var times verifyTimes
 	for _, e := range exercises {
@@ -87,7 +87,8 @@ func (n *runner) verify(ctx context.Context, e Exercise, w io.Writer) (problems 
 		fmt.Fprintf(w, "  %s (%s)\n", path.Base(a.name), a.bug)
 		problems = append(problems, n.caught(e, a, verdicts[i], w)...)
 	}
-	return problems, 1 + len(attempts), nil
+	more, triedMore, err := n.verifyFurther(ctx, e, w)
+	return append(problems, more...), 1 + len(attempts) + triedMore, err
 }
 
 const stubName = "the stub"
@@ -110,6 +111,12 @@ func (n *runner) attempts(e Exercise) (attempts []attempt, problems Problems, er
 	if len(files) == 0 {
 		problems.add("exercise %s has no wrong solutions: put the mistakes that people make into %s/wrong.txtar", e.ID(), e.Dir())
 	}
+	wrong, more := n.wrongAttempts(e, files)
+	return append(attempts, wrong...), append(problems, more...), nil
+}
+
+// wrongAttempts are the files with mistakes.
+func (n *runner) wrongAttempts(e Exercise, files []string) (attempts []attempt, problems Problems) {
 	for _, file := range files {
 		bug, err := n.repo.bugOf(file)
 		if err != nil {
@@ -126,7 +133,7 @@ func (n *runner) attempts(e Exercise) (attempts []attempt, problems Problems, er
 		}
 		attempts = append(attempts, attempt{s, file, bug})
 	}
-	return attempts, problems, nil
+	return attempts, problems
 }
 
 // judgeAll returns a verdict for the reference and for each attempt: a remembered one, or else that of
@@ -241,10 +248,9 @@ func (n *runner) caught(e Exercise, a attempt, f Failure, w io.Writer) (problems
 	case NoCompile, NoTests, Broken:
 		problems.add("exercise %s: %s must compile and fail a test, but it %s: %s", e.ID(), a.name, f.Status, oneLine(f.Detail))
 		return problems
-	case TimedOut:
-		if a.name == stubName {
-			problems.add("exercise %s: the stub runs into the time-out: make it fail at once, a learner's first run waits for it", e.ID())
-		}
+	}
+	if a.name == stubName && f.Status == TimedOut {
+		problems.add("exercise %s: the stub runs into the time-out: make it fail at once, a learner's first run waits for it", e.ID())
 	}
 	problems = append(problems, caughtByName(e, a, f)...)
 	if f.Status == Failing && f.Message == "" && n.repo.testDoc(f).text == "" {

@@ -81,7 +81,7 @@ func Main(title string, story func(context.Context, *Demo) error, questions ...Q
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) // or the terminal is closed
 	onSignal := func() {
 		stop() // a second signal ends the process at once
-		fmt.Fprintln(os.Stderr, "\ninterrupted; cleaning up. Ctrl-C again ends it at once.")
+		fmt.Fprintln(os.Stderr, "\ninterrupted, and cleaning up. Press Ctrl-C again to end at once.")
 		time.AfterFunc(endLimit, giveUp)
 	}
 	err := untilSignal(ctx, stop, onSignal, func() error {
@@ -118,8 +118,8 @@ func untilSignal(ctx context.Context, stop context.CancelFunc, onSignal func(), 
 
 // giveUp ends a demo that does not end by itself.
 func giveUp() {
-	fmt.Fprintln(os.Stderr, "\ndemo: it did not end, so it was stopped. If it ran your own code (MINE=1), look for a loop that never ends.\n"+
-		"The next demo removes what this one has left in the cluster.")
+	fmt.Fprintln(os.Stderr, "\ndemo: the program didn't end by itself, so it was stopped. If it ran your own code (MINE=1), look for a loop that never ends.\n"+
+		"The next demo removes whatever this one has left in the cluster.")
 	os.Exit(1)
 }
 
@@ -136,15 +136,21 @@ func Run(ctx context.Context, out io.Writer, options cluster.Options, title stri
 	}
 	defer release()
 	_, _ = fmt.Fprintf(out, "%s\n%s\nCluster: %s\n", title, strings.Repeat("=", len(title)), found.Name)
-	return play(ctx, out, findReader(ctx, os.Stdin, out), found, story)
+	return play(ctx, out, findReader(ctx, os.Stdin, out), found, staysUp, story)
 }
+
+// staysUp ends what Run prints. It isn't true of what On gets: an API server in memory ends with the story.
+const staysUp = " The cluster stays up; `make cluster-status` shows it."
 
 // On plays a story on a cluster that is there, without a reader.
 func On(ctx context.Context, out io.Writer, on *cluster.Cluster, story func(context.Context, *Demo) error) error {
-	return play(ctx, out, nil, on, story)
+	return play(ctx, out, nil, on, "", story)
 }
 
-func play(ctx context.Context, out io.Writer, r *reader, on *cluster.Cluster, story func(context.Context, *Demo) error) error {
+// play plays a story. afterwards is what its last words say of the cluster.
+func play(
+	ctx context.Context, out io.Writer, r *reader, on *cluster.Cluster, afterwards string, story func(context.Context, *Demo) error,
+) error {
 	recorder := trace.New(0)
 	demo := &Demo{
 		Cluster: on, Recorder: recorder, out: out, reader: r,
@@ -176,7 +182,7 @@ func play(ctx context.Context, out io.Writer, r *reader, on *cluster.Cluster, st
 	err = errors.Join(explain(err), demo.cleanUp())
 	if err == nil {
 		_, _ = fmt.Fprintln(out, "\n"+r.wrap("Cleaned up: the namespace "+demo.Namespace+
-			" is being deleted. The cluster stays up; `make cluster-status` shows it."))
+			" is being deleted."+afterwards))
 	}
 	return err
 }
@@ -200,7 +206,7 @@ func (d *Demo) ShowXRay(ctx context.Context) error {
 // save writes what X-ray shows to a file: XRAY=testdata/xray.jsonl makes the recording of a chapter.
 func (d *Demo) save(file string) error {
 	var text bytes.Buffer
-	if err := trace.WriteJSON(&text, d.Recorder.Started(), d.Recorder.Events()); err != nil {
+	if err := trace.WriteRecording(&text, d.Recorder); err != nil {
 		return err
 	}
 	return os.WriteFile(file, text.Bytes(), 0o644)
@@ -256,7 +262,7 @@ func heldImage(ctx context.Context, client kubernetes.Interface) (string, error)
 // explain adds what to do to an error that means the cluster is gone.
 func explain(err error) error {
 	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("the API server went away: `make cluster-status` shows what runs, `make cluster-up` starts it again: %w", err)
+		return fmt.Errorf("the API server no longer answers: `make cluster-status` shows what runs, `make cluster-up` starts it again: %w", err)
 	}
 	return err
 }

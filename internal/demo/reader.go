@@ -200,7 +200,7 @@ func (d *Demo) ask() error {
 		if q.step != d.steps {
 			continue
 		}
-		typed, err := d.prompt(d.reader.wrap("  Predict: "+q.text) + "\n  Type what you think, then Enter.\n")
+		typed, err := d.prompt(d.reader.wrap("  Predict: "+q.text) + "\n  Type what you think, then press Enter.\n")
 		if err != nil {
 			return err
 		}
@@ -209,7 +209,7 @@ func (d *Demo) ask() error {
 	if asked {
 		return nil
 	}
-	_, err := d.prompt("  Enter goes on.\n")
+	_, err := d.prompt("  Press Enter to go on.\n")
 	return err
 }
 

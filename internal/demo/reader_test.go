@@ -46,7 +46,7 @@ func withReader(t *testing.T, story func(context.Context, *Demo) error, read fun
 		r := &reading{t: t, keys: keys, cancel: cancel, ended: make(chan error, 1)}
 		person := newReader(ctx, in)
 		person.lines, person.columns = linesOfStep, maxColumns
-		go func() { r.ended <- play(ctx, &r.out, person, cluster.Of("in memory", server.Config()), story) }()
+		go func() { r.ended <- play(ctx, &r.out, person, cluster.Of("in memory", server.Config()), staysUp, story) }()
 		read(r)
 		client, err := kubernetes.NewForConfig(server.Config())
 		require.NoError(t, err)
@@ -83,7 +83,7 @@ func TestAReaderGoesOnFromStepToStep(t *testing.T) {
 	withReader(t, twoSteps, func(r *reading) {
 		r.sees("1. First\n\n  Predict: how many Pods?\n")
 		r.enter()
-		r.sees("  # one\n\n2. Second\n\n  Enter goes on.\n")
+		r.sees("  # one\n\n2. Second\n\n  Press Enter to go on.\n")
 		r.enter()
 		r.sees("  # two\n\nThe objects stay until you press Enter. Look at them in another terminal:\n\nkubectl --namespace demo-")
 		time.Sleep(time.Hour)
@@ -91,6 +91,18 @@ func TestAReaderGoesOnFromStepToStep(t *testing.T) {
 		r.enter()
 		require.NoError(t, <-r.ended)
 		assert.Contains(t, r.out.String(), "Cleaned up")
+		assert.Contains(t, r.out.String(), "The cluster stays up")
+	})
+}
+
+// In a page, the API server ends with the story.
+func TestAStoryInMemoryDoesNotSayThatTheClusterStaysUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fakeapi.New(fakeapi.Options{FinalizeNamespaces: true})
+		defer server.Close()
+		var out bytes.Buffer
+		require.NoError(t, On(t.Context(), &out, cluster.Of("in memory", server.Config()), twoSteps))
+		assert.Regexp(t, `\nCleaned up: the namespace demo-[a-z0-9]{5} is being deleted\.\n$`, out.String())
 	})
 }
 
@@ -111,7 +123,7 @@ func TestAReaderComparesTheirPredictionWithTheAnswer(t *testing.T) {
 		for line := range strings.Lines(r.out.String()) {
 			assert.LessOrEqual(t, len(line), maxColumns+1)
 		}
-		r.sees("and why?\n  Type what you think, then Enter.\n")
+		r.sees("and why?\n  Type what you think, then press Enter.\n")
 		r.enter()
 		r.sees("  # two\n" +
 			"  You predicted \"six\": compare it with the last line.\n" +

@@ -45,7 +45,7 @@ func typed(t *testing.T, dir string, arguments ...string) (output string, failed
 func TestMakeAloneExplainsWhatThereIs(t *testing.T) {
 	output, failed := typed(t, t.TempDir())
 	require.False(t, failed, output)
-	for _, target := range []string{"demo", "demo-all", "chapter-N", "quick", "test", "test-all", "check", "bench", "cluster-up", "cluster-down", "cluster-status", "clean", "exercise-N", "catch-up-N", "mini", "progress"} {
+	for _, target := range []string{"demo", "demo-all", "chapter-N", "quick", "test", "test-all", "check", "bench", "bench-N", "cluster-up", "cluster-down", "cluster-status", "clean", "exercise-N", "bug-N", "catch-up-N", "mini", "progress"} {
 		assert.Contains(t, output, "make "+target+" ")
 	}
 	for _, listed := range regexp.MustCompile(`(?m)^  make (\S+)`).FindAllStringSubmatch(output, -1) {
@@ -62,14 +62,16 @@ func TestWhatDoesNotExistIsAnsweredWithWhatDoes(t *testing.T) {
 	}{
 		{[]string{"chapter-99"}, []string{"there is no chapter \"99\"", "List, then watch"}},
 		{[]string{"chapter", "N=99"}, []string{"there is no chapter \"99\"", "List, then watch"}},
+		{[]string{"bench-99"}, []string{"there is no chapter \"99\"", "List, then watch"}},
+		{[]string{"bench-1", "MINE=1"}, []string{"none of the files up to chapter 1 is yours yet", "make exercise-1"}},
 		{[]string{"chapter"}, []string{"which chapter?", "List, then watch"}},
 		{[]string{"exercise"}, []string{"which one?", "make exercise-1"}},
+		{[]string{"bug", "N=99"}, []string{"there is no exercise \"99\"", "write listwatch.go"}},
 		{[]string{"class"}, []string{"which directory?", "make class DIR=../learners"}},
 		{[]string{"class", "DIR=/none"}, []string{"looking for learners", "/none"}},
 		{[]string{"chapter-1-garbage"}, []string{"there is no chapter", "List, then watch"}},
-		{[]string{"exercise-27"}, []string{"chapter 27 has no exercise", "write listwatch.go"}},
-		{[]string{"hint-27"}, []string{"chapter 27 has no exercise"}},
 		{[]string{"exercise-99"}, []string{"there is no exercise \"99\"", "write listwatch.go"}},
+		{[]string{"hint-99"}, []string{"there is no exercise \"99\""}},
 		{[]string{"chapter-1", "CLUSTER=nonsense"}, []string{`CLUSTER="nonsense"`, "embedded", "kind", "current"}},
 		{[]string{"cluster-up", "CLUSTER=nonsense"}, []string{`CLUSTER="nonsense"`, "embedded", "kind", "current"}},
 		{[]string{"cluster-up", "NODES=many"}, []string{`NODES="many"`, "whole number"}},
@@ -97,7 +99,7 @@ func TestMakeDemoLeavesAClusterAndClusterDownLeavesNothing(t *testing.T) {
 	t.Cleanup(func() { typed(t, dir, "cluster-down") })
 	output, failed := typed(t, dir, "demo")
 	require.False(t, failed, output)
-	require.Contains(t, output, "Cleaned up")
+	require.Contains(t, output, "is being deleted. The cluster stays up; `make cluster-status` shows it.")
 
 	output, failed = typed(t, dir, "cluster-status")
 	require.False(t, failed, output)

@@ -31,9 +31,6 @@ type birth struct {
 func wipeSystemFields(res *resource, obj runtime.Object) {
 	m := metaOf(obj)
 	m.SetDeletionTimestamp(nil)
-	if res.loose {
-		return
-	}
 	m.SetCreationTimestamp(metav1.Time{})
 	m.SetDeletionGracePeriodSeconds(nil)
 	m.SetUID("")
@@ -44,7 +41,7 @@ func wipeSystemFields(res *resource, obj runtime.Object) {
 // it names another one.
 func checkNamespace(res *resource, obj runtime.Object, namespace string) error {
 	m := metaOf(obj)
-	if res.ClusterScoped && !res.loose {
+	if res.ClusterScoped {
 		namespace = ""
 	}
 	switch m.GetNamespace() {
@@ -60,9 +57,6 @@ func checkNamespace(res *resource, obj runtime.Object, namespace string) error {
 // prepareCreate turns what a client sent into what is stored. Metadata has
 // been wiped, and obj belongs to the caller.
 func prepareCreate(res *resource, obj runtime.Object, b birth) error {
-	if res.loose {
-		return prepareLooseCreate(res, obj, b)
-	}
 	m := metaOf(obj)
 	m.SetUID(b.uid)
 	m.SetCreationTimestamp(seconds(b.now))
@@ -143,7 +137,7 @@ func seconds(t time.Time) metav1.Time {
 // away. namespace is the stored Namespace, or nil.
 func admitCreate(res *resource, obj runtime.Object, namespace runtime.Object) error {
 	m := metaOf(obj)
-	if res.ClusterScoped || res.loose {
+	if res.ClusterScoped {
 		return nil
 	}
 	if namespace == nil {

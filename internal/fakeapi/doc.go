@@ -16,8 +16,7 @@
 // Tests of every other package stand on it, and so does manager/client/fake,
 // which goes through Server.Transport: without connections and goroutines.
 // Package internal/fakeapi/differential holds it to the real server, scenario
-// by scenario. With Options.Loose it has other rules, for tests that expect
-// those of controller-runtime's fake client.
+// by scenario.
 //
 //	server := fakeapi.New(fakeapi.Options{})
 //	defer server.Close()

@@ -57,13 +57,14 @@ func (s *Server) notifyLocked(gr schema.GroupResource) {
 }
 
 // sortedResourcesLocked is in a fixed order, because the order of writes shows
-// in their versions.
+// in their versions. Nobody changes the result.
 func (s *Server) sortedResourcesLocked() []*resource {
-	out := slices.Collect(maps.Values(s.resources))
-	slices.SortFunc(out, func(a, b *resource) int {
-		return strings.Compare(a.gvr().String(), b.gvr().String())
-	})
-	return out
+	if s.sorted == nil {
+		s.sorted = slices.SortedFunc(maps.Values(s.resources), func(a, b *resource) int {
+			return strings.Compare(a.gvr().String(), b.gvr().String())
+		})
+	}
+	return s.sorted
 }
 
 func (s *Server) birthLocked() birth {
@@ -153,7 +154,6 @@ type updating struct {
 	name        string
 	uid         types.UID // if set, the stored object must have it
 	mayCreate   bool
-	put         bool // and not a patch
 	dryRun      bool
 	mutate      mutation
 }
@@ -169,10 +169,10 @@ func (s *Server) update(u updating) (obj runtime.Object, created bool, err error
 		if before == nil {
 			return s.createByUpdate(u)
 		}
-		if homeless && !u.res.ClusterScoped && !u.res.loose { // admission looks for it, but not for a deletion
+		if homeless && !u.res.ClusterScoped { // admission looks for it, but not for a deletion
 			return nil, false, apierrors.NewNotFound(namespaces, u.namespace)
 		}
-		if u.uid != "" && !u.res.loose && u.uid != metaOf(before.obj).GetUID() {
+		if u.uid != "" && u.uid != metaOf(before.obj).GetUID() {
 			return nil, false, apierrors.NewConflict(u.res.gr(), u.name, fmt.Errorf(
 				"StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %v, UID in object meta: %v",
 				"/registry/"+u.res.Resource+"/"+key, u.uid, metaOf(before.obj).GetUID()))
@@ -208,7 +208,7 @@ func (s *Server) commit(u updating, key string, before *version, next runtime.Ob
 			s.finalizeNamespaceLocked(u.namespace)
 		}
 		return next, false
-	case !u.res.loose && sameObject(before.obj, next):
+	case sameObject(before.obj, next):
 		// Writing what is stored already is not a change, and wakes no watcher.
 		return before.obj, false
 	case u.dryRun:
@@ -226,19 +226,12 @@ func (s *Server) createByUpdate(u updating) (runtime.Object, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	if u.res.loose && u.put {
-		out, err := s.create(u.res, obj, u.dryRun) // as by a POST
-		return out, err == nil, err
-	}
 	if uid := metaOf(obj).GetUID(); uid != "" {
 		return nil, false, apierrors.NewConflict(u.res.gr(), u.name,
 			fmt.Errorf("uid mismatch: the provided object specified uid %s, and no existing object was found", uid))
 	}
 	if err := checkNamespace(u.res, obj, u.namespace); err != nil {
 		return nil, false, err
-	}
-	if u.res.loose && u.res.Status {
-		statusSection.clear(obj)
 	}
 	// A version that a new object cannot have is an error in a POST only.
 	metaOf(obj).SetResourceVersion("")
@@ -260,10 +253,7 @@ func (s *Server) deleteLocked(res *resource, key, name string, options *metav1.D
 		return nil, false, apierrors.NewNotFound(res.gr(), name)
 	}
 	decide := prepareDelete
-	switch {
-	case res.loose:
-		decide = prepareLooseDelete
-	case res.gr() == namespaces:
+	if res.gr() == namespaces {
 		decide = prepareNamespaceDelete
 	}
 	d, err := decide(res, before.obj, options, time.Now())
@@ -277,7 +267,7 @@ func (s *Server) deleteLocked(res *resource, key, name string, options *metav1.D
 		return before.obj, d.gone, nil
 	}
 	last := before.obj
-	if d.marked != nil && (res.loose || !sameObject(before.obj, d.marked)) {
+	if d.marked != nil && !sameObject(before.obj, d.marked) {
 		last = s.putLocked(res, key, d.marked).obj
 	}
 	if d.gone {

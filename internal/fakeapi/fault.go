@@ -66,7 +66,7 @@ type Fault struct {
 	// their objects at each request, such as that of metrics.k8s.io.
 	NoVersions bool
 
-	// CutAfterEvents cuts a watch after so many events.
+	// CutAfterEvents cuts a watch after this many events.
 	CutAfterEvents int
 	// CutAfter cuts a watch after a time.
 	CutAfter time.Duration

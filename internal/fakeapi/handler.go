@@ -120,15 +120,12 @@ func noSuchMethod() error {
 
 // route calls the verb.
 func (s *Server) route(ctx context.Context, a answer, res *resource, r Request, hr *http.Request, plan faultPlan) error {
-	if res.loose {
-		r.Subresource = looseSubresource(res, r, hr.Header.Get("Content-Type"))
-	}
 	if r.Subresource != "" {
 		return s.routeSubresource(ctx, a, res, r, hr, plan)
 	}
 	// All namespaces can be read at once, but a new object needs one of its own, and a deletion is of one.
 	ofOne := r.Verb == "create" || r.Verb == "deletecollection"
-	if ofOne && !res.ClusterScoped && !res.loose && r.Namespace == "" {
+	if ofOne && !res.ClusterScoped && r.Namespace == "" {
 		if res.typed {
 			return noSuchMethod()
 		}
@@ -136,7 +133,7 @@ func (s *Server) route(ctx context.Context, a answer, res *resource, r Request, 
 		return nil
 	}
 	everywhere := r.Name == "" && r.Verb != "create"
-	if !res.loose && (res.ClusterScoped && r.Namespace != "" || !res.ClusterScoped && r.Namespace == "" && !everywhere) {
+	if res.ClusterScoped && r.Namespace != "" || !res.ClusterScoped && r.Namespace == "" && !everywhere {
 		return noSuchResource()
 	}
 	switch r.Verb {

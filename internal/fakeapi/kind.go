@@ -68,8 +68,6 @@ type resource struct {
 
 // rules are the differences between built-in kinds that clients rely on.
 type rules struct {
-	// loose kinds have no other rules: see Options.Loose.
-	loose bool
 	// noGeneration kinds leave metadata.generation at 0.
 	noGeneration bool
 	// countsAnnotations and countsLabels: such a change is a new generation.

@@ -31,9 +31,6 @@ func parseListOptions(res *resource, r Request, watchList bool) (listOptions, er
 	if err := internalscheme.ParameterCodec.DecodeParameters(r.Query, metav1.SchemeGroupVersion, &out.ListOptions); err != nil {
 		return out, apierrors.NewBadRequest(err.Error())
 	}
-	if res.loose {
-		out.loosen()
-	}
 	internalversion.SetListOptionsDefaults(&out.ListOptions, watchList)
 	if errs := validation.ValidateListOptions(&out.ListOptions, watchList); len(errs) > 0 {
 		return out, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", errs)
@@ -57,14 +54,6 @@ func parseListOptions(res *resource, r Request, watchList bool) (listOptions, er
 		out.prefix = namespace + "/"
 	}
 	return out, nil
-}
-
-// loosen forgets what controller-runtime's fake client does not know of.
-func (o *listOptions) loosen() {
-	o.ResourceVersion, o.ResourceVersionMatch, o.Limit, o.Continue = "", "", 0, ""
-	if o.Watch {
-		o.LabelSelector, o.FieldSelector, o.SendInitialEvents = nil, nil, nil
-	}
 }
 
 func (o *listOptions) parseVersion() error {

@@ -54,9 +54,9 @@ func (s *Server) loadLocked(res *resource, obj runtime.Object, m metav1.Object) 
 	switch {
 	case m.GetName() == "":
 		return errors.New("it has no name")
-	case !res.loose && res.ClusterScoped && m.GetNamespace() != "":
+	case res.ClusterScoped && m.GetNamespace() != "":
 		return errors.New("it has a namespace, but the kind is not in namespaces")
-	case !res.loose && !res.ClusterScoped && m.GetNamespace() == "":
+	case !res.ClusterScoped && m.GetNamespace() == "":
 		return errors.New("it has no namespace, but the kind is in namespaces")
 	case m.GetDeletionTimestamp() != nil && len(m.GetFinalizers()) == 0:
 		return errors.New("it has a deletionTimestamp, but no finalizers: it would be gone")
@@ -66,16 +66,14 @@ func (s *Server) loadLocked(res *resource, obj runtime.Object, m metav1.Object) 
 	rv := uint64(loadedVersion)
 	if given := m.GetResourceVersion(); given != "" {
 		var err error
-		if rv, err = strconv.ParseUint(given, 10, 64); err != nil || rv == 0 && !res.loose {
+		if rv, err = strconv.ParseUint(given, 10, 64); err != nil || rv == 0 {
 			return fmt.Errorf("resourceVersion %q is not a positive number", given)
 		}
 	}
 	if err := managedfields.ValidateManagedFields(m.GetManagedFields()); err != nil {
 		return fmt.Errorf("managedFields: %w", err)
 	}
-	if !res.loose {
-		s.completeLocked(res, m)
-	}
+	s.completeLocked(res, m)
 	s.store.load(res.storage(), key, obj, rv, labels.Set(m.GetLabels()), res.fieldSet(obj))
 	return nil
 }

@@ -32,11 +32,11 @@ type managers struct {
 	schemas []managedfields.TypeConverter
 }
 
-// firstOf are converters, of which the first that knows a kind is used.
-type firstOf []managedfields.TypeConverter
+// FirstOf are converters, of which the first that knows a kind is used.
+type FirstOf []managedfields.TypeConverter
 
 // ObjectToTyped implements managedfields.TypeConverter.
-func (f firstOf) ObjectToTyped(obj runtime.Object, options ...typed.ValidationOptions) (*typed.TypedValue, error) {
+func (f FirstOf) ObjectToTyped(obj runtime.Object, options ...typed.ValidationOptions) (*typed.TypedValue, error) {
 	var errs []error
 	for _, converter := range f {
 		value, err := converter.ObjectToTyped(obj, options...)
@@ -49,7 +49,7 @@ func (f firstOf) ObjectToTyped(obj runtime.Object, options ...typed.ValidationOp
 }
 
 // TypedToObject implements managedfields.TypeConverter. All of them make a map.
-func (f firstOf) TypedToObject(value *typed.TypedValue) (runtime.Object, error) {
+func (f FirstOf) TypedToObject(value *typed.TypedValue) (runtime.Object, error) {
 	return f[len(f)-1].TypedToObject(value)
 }
 
@@ -102,7 +102,7 @@ func (m *managers) newFieldManager(res *resource, subresource string) (*managedf
 	gv := res.gvk().GroupVersion()
 	deduced := managedfields.NewDeducedTypeConverter()
 	if !res.typed {
-		return managedfields.NewDefaultCRDFieldManager(firstOf(append(slices.Clip(m.schemas), deduced)), known, known, known, res.gvk(), gv, subresource, reset)
+		return managedfields.NewDefaultCRDFieldManager(FirstOf(append(slices.Clip(m.schemas), deduced)), known, known, known, res.gvk(), gv, subresource, reset)
 	}
 	schemas := typeSchemas()
 	if res == scaleResource {

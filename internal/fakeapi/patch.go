@@ -119,11 +119,7 @@ func (s *Server) patchedByApply(res *resource, r Request, p patch, old runtime.O
 	if err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding YAML: %v", err))
 	}
-	next, err := s.apply(res, r.Subresource, old, content, p.manager, p.force)
-	if err == nil && old != nil && res.loose { // it cannot change, and the rest can
-		metaOf(next).SetDeletionTimestamp(metaOf(old).GetDeletionTimestamp())
-	}
-	return next, err
+	return s.apply(res, r.Subresource, old, content, p.manager, p.force)
 }
 
 // patchedByContent applies the patches that edit a document.

@@ -124,7 +124,7 @@ func (s *Server) serveEviction(a answer, res *resource, r Request, hr *http.Requ
 	if err != nil {
 		return err
 	}
-	if budget := s.budgetAgainst(v.obj.(*corev1.Pod)); budget != "" && !res.loose {
+	if budget := s.budgetAgainst(v.obj.(*corev1.Pod)); budget != "" {
 		err := apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", 0)
 		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: policyv1.DisruptionBudgetCause,
 			Message: fmt.Sprintf("The disruption budget %s does not allow a disruption now", budget)}}

@@ -109,9 +109,6 @@ func (s *Server) list(ctx context.Context, a answer, res *resource, r Request, p
 		next = encodeToken(int64(rv), options.prefix, p.next)
 	}
 	lm := newListMeta(rv, next, p.remaining)
-	if res.loose {
-		lm.ResourceVersion = ""
-	}
 	if plan.noVersions {
 		lm.ResourceVersion, p.items = "", withoutVersions(p.items)
 	}

@@ -177,7 +177,6 @@ func (s *Server) readScaleChange(res *resource, r Request, hr *http.Request) (ch
 		if err != nil {
 			return nil, false, err
 		}
-		p.force = p.force || res.loose
 		return func(before *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {
 			after, _, err := s.patched(scaleResource, r, p, before)
 			if err == nil && p.kind == types.ApplyPatchType && !res.typed {

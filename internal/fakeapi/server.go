@@ -48,15 +48,6 @@ type Options struct {
 	// server-side apply. For a kind that none of them knows, the schema is
 	// deduced from the object.
 	TypeConverters []managedfields.TypeConverter
-	// Loose makes this the server behind controller-runtime's fake client: it
-	// stores what it is given. Nothing is validated, defaulted, generated but
-	// for names, or kept from changing; a deletion knows of finalizers only; any
-	// kind may be in a namespace or in none; lists come whole and have no
-	// version, and a watch begins with the next change.
-	Loose bool
-	// OwnVersions counts the versions of each object from 1, instead of those of
-	// all objects together.
-	OwnVersions bool
 	// Front, if it is there, stands between the connections of Config and the server, as a proxy
 	// does. Transport goes past it.
 	Front func(server http.Handler) http.Handler
@@ -81,6 +72,8 @@ type Server struct {
 	random *rand.Rand
 	// resources are the registered kinds.
 	resources map[schema.GroupVersionResource]*resource
+	// sorted are the resources in order; nil after a registration.
+	sorted []*resource
 	// changed has, for each resource with watchers, a channel that the next
 	// change closes. Watchers wait on it and then read the history.
 	changed map[schema.GroupResource]chan struct{}
@@ -127,12 +120,7 @@ func New(options Options) *Server {
 		DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return s.dial(ctx) },
 		MaxIdleConnsPerHost: 256,
 	}
-	s.store.ownVersions = options.OwnVersions
-	builtins := builtinResources
-	if options.Loose {
-		builtins = looseResources
-	}
-	for _, res := range builtins() {
+	for _, res := range builtinResources() {
 		s.resources[res.gvr()] = res
 	}
 	for _, k := range options.Kinds {
@@ -148,7 +136,7 @@ func New(options Options) *Server {
 // kind of client-go's scheme is served with its Go type, any other one as a
 // custom resource. It panics if the kind is incomplete.
 func (s *Server) Register(k Kind) {
-	res, err := newResource(k, rules{loose: s.options.Loose})
+	res, err := newResource(k, rules{})
 	if err != nil {
 		panic("fakeapi: " + err.Error())
 	}
@@ -158,6 +146,7 @@ func (s *Server) Register(k Kind) {
 		res.apart = res.apart || gvr.GroupResource() == res.gr() && gvr != res.gvr() && !other.apart
 	}
 	s.resources[res.gvr()] = res
+	s.sorted = nil
 }
 
 // Served returns the kind as it is registered.
@@ -185,6 +174,7 @@ func (s *Server) Unregister(gvr schema.GroupVersionResource) {
 		s.removeLocked(res, key)
 	}
 	delete(s.resources, gvr)
+	s.sorted = nil
 	s.notifyLocked(res.storage())
 }
 

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -161,16 +162,24 @@ func TestARegisteredKindIsServedAndAnUnregisteredOneIsGone(t *testing.T) {
 		c, err := dynamic.NewForConfig(s.Config())
 		require.NoError(t, err)
 		gvr := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
+		discovered := func() bool {
+			_, err := discovery.NewDiscoveryClientForConfigOrDie(s.Config()).ServerResourcesForGroupVersion("example.com/v1")
+			require.True(t, err == nil || apierrors.IsNotFound(err), err)
+			return err == nil
+		}
+		require.False(t, discovered())
 		widgets := c.Resource(gvr).Namespace("default")
 		_, err = widgets.List(t.Context(), metav1.ListOptions{})
 		require.True(t, apierrors.IsNotFound(err))
 		s.Register(fakeapi.Kind{Group: "example.com", Version: "v1", Kind: "Widget"})
+		require.True(t, discovered())
 		w, err := widgets.Watch(t.Context(), metav1.ListOptions{})
 		require.NoError(t, err)
 		_, err = widgets.Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Widget", "metadata": map[string]any{"name": "w"}}}, metav1.CreateOptions{})
 		require.NoError(t, err)
 		require.Equal(t, watch.Added, (<-w.ResultChan()).Type)
 		s.Unregister(gvr)
+		require.False(t, discovered())
 		require.Equal(t, watch.Deleted, (<-w.ResultChan()).Type)
 		_, open := <-w.ResultChan()
 		require.False(t, open)

@@ -69,9 +69,6 @@ type table struct {
 type store struct {
 	rv    uint64
 	limit int
-	// ownVersions: what an object shows is not rv, but the number of its own
-	// changes.
-	ownVersions bool
 	// compacted is the version up to which compact was asked to drop the past.
 	// It counts for readers that start; one that is already following its
 	// table has missed nothing and goes on.
@@ -99,11 +96,7 @@ func (s *store) put(gr schema.GroupResource, key string, obj runtime.Object, ls 
 	t := s.table(gr)
 	s.rv++
 	before := t.live[key]
-	if s.ownVersions {
-		setResourceVersion(obj, nextOwnVersion(before))
-	} else {
-		setResourceVersion(obj, s.rv)
-	}
+	setResourceVersion(obj, s.rv)
 	v := &version{obj: obj, rv: s.rv, labels: ls, fields: fs}
 	t.insert(key, v)
 	return t.record(&change{rv: s.rv, key: key, before: before, after: v}, s.limit)

@@ -18,9 +18,6 @@ const modified = "the object has been modified; please apply your changes to the
 // name the stored one. An update that names none takes the stored one, for
 // the kinds that allow it.
 func checkVersion(res *resource, obj, old runtime.Object) error {
-	if res.loose {
-		return checkLooseVersion(res, obj, old)
-	}
 	m := metaOf(obj)
 	rv := m.GetResourceVersion()
 	if rv != "" {
@@ -46,9 +43,6 @@ func checkVersion(res *resource, obj, old runtime.Object) error {
 // prepareUpdate turns what a client sent into what replaces old. obj belongs
 // to the caller; old is shared and is not changed.
 func prepareUpdate(res *resource, subresource string, obj, old runtime.Object) error {
-	if res.loose {
-		return prepareLooseUpdate(res, subresource, obj, old)
-	}
 	m, before := metaOf(obj), metaOf(old)
 	m.SetGeneration(before.GetGeneration())
 	switch subresource {
@@ -147,11 +141,11 @@ func diesByUpdate(res *resource, obj, old runtime.Object) bool {
 	if len(metaOf(obj).GetFinalizers()) > 0 || metaOf(old).GetDeletionTimestamp() == nil {
 		return false
 	}
-	if res.gr() == namespaces && !res.loose && len(namespaceFinalizers(obj)) > 0 {
+	if res.gr() == namespaces && len(namespaceFinalizers(obj)) > 0 {
 		return false
 	}
 	grace := metaOf(old).GetDeletionGracePeriodSeconds()
-	return res.loose || grace == nil || *grace == 0
+	return grace == nil || *grace == 0
 }
 
 // dedupOwners removes repeated owner references, which the server drops with a

@@ -49,10 +49,6 @@ func (s *Server) watch(ctx context.Context, w http.ResponseWriter, f format, res
 	if faults.ignoreWatchList {
 		options.SendInitialEvents = nil
 	}
-	if res.loose {
-		// From now on. The client writes as soon as it has the response.
-		options.SendInitialEvents, options.rv = nil, s.ResourceVersion()
-	}
 	wt := &watcher{s: s, res: res, options: options, format: f, faults: faults, w: w}
 	timeout := s.watchTimeout(options.timeout())
 	wt.deadline = time.Now().Add(timeout)

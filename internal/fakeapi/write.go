@@ -83,7 +83,7 @@ func (s *Server) serveUpdate(a answer, res *resource, r Request, hr *http.Reques
 	manager := managerName(options.FieldManager, r.UserAgent)
 	out, created, err := s.update(updating{
 		res: res, subresource: r.Subresource, namespace: r.Namespace, name: r.Name,
-		uid: metaOf(obj).GetUID(), mayCreate: res.createOnPut, put: true, dryRun: len(options.DryRun) > 0,
+		uid: metaOf(obj).GetUID(), mayCreate: res.createOnPut, dryRun: len(options.DryRun) > 0,
 		mutate: func(old runtime.Object) (runtime.Object, error) {
 			return s.trackUpdate(res, r.Subresource, old, obj.DeepCopyObject(), manager)
 		},

@@ -3,8 +3,9 @@
 // comes from the code that it is about; package figurestest holds it to that.
 //
 // A picture is 640 wide and its text is 13 or more, so that it can be read in a column
-// of 700 pixels, and on a telephone. The figures of the book that readers play with
-// (docs/book/figures) have their own width on a telephone, and are part of the page.
+// of 700 pixels, and on a telephone. Steps are narrower. The figures of the book that
+// readers play with (docs/book/figures) have their own width on a telephone, and are part
+// of the page.
 package figures
 
 import (

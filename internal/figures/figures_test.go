@@ -12,12 +12,14 @@ import (
 
 // Without a dark form a colour that was chosen for white paper may vanish on a dark page.
 func TestEveryColourHasADarkForm(t *testing.T) {
-	light, dark, found := strings.Cut(style, "@media (prefers-color-scheme: dark)")
-	require.True(t, found)
 	coloured := regexp.MustCompile(`([^\n{}]*?) \{[^}]*(?:fill|stroke): #`)
-	for _, rule := range coloured.FindAllStringSubmatch(light, -1) {
-		for selector := range strings.SplitSeq(rule[1], ", ") {
-			require.Regexp(t, `(?m)^\s*([^{]*, )?`+regexp.QuoteMeta(selector)+`(,[^{]*)? \{`, dark, "%s has a colour for light pages only", selector)
+	for _, rules := range []string{style, stateStyle} {
+		light, dark, found := strings.Cut(rules, "@media (prefers-color-scheme: dark)")
+		require.True(t, found)
+		for _, rule := range coloured.FindAllStringSubmatch(light, -1) {
+			for selector := range strings.SplitSeq(rule[1], ", ") {
+				require.Regexp(t, `(?m)^\s*([^{]*, )?`+regexp.QuoteMeta(selector)+`(,[^{]*)? \{`, dark, "%s has a colour for light pages only", selector)
+			}
 		}
 	}
 }
@@ -45,6 +47,18 @@ func TestAPictureIsXMLWhateverItsTextSays(t *testing.T) {
 	require.Contains(t, text, "from <none> to Informer[T] & back")
 	require.Contains(t, text, "<a> &b", "words have a space between them")
 	require.Contains(t, c.String(), `<path class="fill1" d="M1,2h6v6h-6zM3,4h6v6h-6z"/>`)
+}
+
+// A reader sees how long a state lasts, and where a thing isn't there.
+func TestAStateThatLastsIsOneBar(t *testing.T) {
+	steps, well := NewSteps("Pod"), State{"well", "ready"}
+	for _, state := range []State{well, well, {}, well} {
+		steps.Add("a step", state)
+	}
+	picture := steps.Draw("", "")
+	require.Equal(t, 2, strings.Count(picture.String(), `class="state well"`))
+	require.Contains(t, picture.String(), `y="48" width="400" height="80"`, "two rows")
+	require.Contains(t, picture.String(), `y="180" width="400" height="36"`, "the fourth row")
 }
 
 // The tests that compare pictures run on processors that round differently.

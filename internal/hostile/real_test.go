@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/loopwright/loopwright/cluster/clustertest"
 	"github.com/loopwright/loopwright/controllers"
@@ -135,9 +136,12 @@ func playOnCluster(t *testing.T, attack hostile.Attack) {
 	hits := network.Begin(attack)
 	network.Relist()
 	change := func(how func()) {
-		require.NoError(t, user.Get(t.Context(), client.ObjectKeyFromObject(web), web))
-		how()
-		require.NoError(t, user.Update(t.Context(), web))
+		// The controller may write the status between the two.
+		require.NoError(t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+			require.NoError(t, user.Get(t.Context(), client.ObjectKeyFromObject(web), web))
+			how()
+			return user.Update(t.Context(), web)
+		}))
 	}
 	change(func() { web.Spec.Template = template("web:2") })
 	gone := configMap("deleted")

@@ -30,9 +30,11 @@ const compileLimit = 15 * time.Minute
 // because of a build tag for example. Skipped has the names of these files. It writes nothing there: go.mod is a copy elsewhere, to which the go command
 // adds what `go mod tidy` would add.
 //
+// Before it compiles a module, it calls library for each library that goes on to import controller-runtime.
+//
 // Where that is not possible, because a module cannot be had or there is no go.mod, Unchecked says why, and
 // Problems stays as Make left it.
-func (p *Plan) Check(ctx context.Context, dir string) {
+func (p *Plan) Check(ctx context.Context, dir string, library func(Problem)) {
 	if p.Unchecked != nil {
 		return
 	}
@@ -40,7 +42,7 @@ func (p *Plan) Check(ctx context.Context, dir string) {
 	all := &compiled{root: dir, names: p.names, files: map[string]bool{}}
 	for _, name := range p.modules {
 		if err == nil {
-			err = p.compile(ctx, all, name)
+			err = p.compile(ctx, all, name, library)
 		}
 	}
 	if err != nil {
@@ -52,7 +54,7 @@ func (p *Plan) Check(ctx context.Context, dir string) {
 }
 
 // compile type-checks the packages of the module whose go.mod has this name.
-func (p *Plan) compile(ctx context.Context, all *compiled, goMod string) error {
+func (p *Plan) compile(ctx context.Context, all *compiled, goMod string, library func(Problem)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, compileLimit, fmt.Errorf("the go command took more than %s", compileLimit))
 	defer cancel()
 	aside, err := os.MkdirTemp("", "port-")
@@ -65,8 +67,13 @@ func (p *Plan) compile(ctx context.Context, all *compiled, goMod string) error {
 		return err
 	}
 	config.Context = ctx
-	if err := resolve(config, aside); err != nil {
+	libraries, err := resolve(config, aside)
+	if err != nil {
 		return fmt.Errorf("%s: %w", goMod, errors.Join(context.Cause(ctx), err))
+	}
+	for _, name := range libraries {
+		library(Problem{At: token.Position{Filename: goMod}, What: "the library " + name + " imports controller-runtime", Why: "what it takes or returns is of other " +
+			"types than this library's; with the drop-in it is the same, and nothing is ported: see `loopwright try`"})
 	}
 	list, err := packages.Load(config, "./...")
 	if err := errors.Join(context.Cause(ctx), err); err != nil {
@@ -108,40 +115,49 @@ func (p *Plan) buildConfig(root, goMod, aside string) (*packages.Config, error) 
 }
 
 // resolve has the go command find every package that is imported, and complete go.mod. The compiler is not asked
-// before that: what it says of packages that it cannot find is not to be done by hand.
-func resolve(config *packages.Config, aside string) error {
+// before that: what it says of packages that it cannot find is not to be done by hand. It returns the modules, with their
+// versions, that import controller-runtime and are none of the tree's.
+func resolve(config *packages.Config, aside string) (libraries []string, err error) {
 	var replace struct{ Replace map[string]string }
 	replace.Replace = map[string]string{}
 	for name, text := range config.Overlay {
 		to := filepath.Join(aside, strconv.Itoa(len(replace.Replace)))
 		if err := os.WriteFile(to, text, 0o600); err != nil {
-			return err
+			return nil, err
 		}
 		replace.Replace[name] = to
 	}
 	text, err := json.Marshal(replace)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	overlay := filepath.Join(aside, "overlay.json")
 	if err := os.WriteFile(overlay, text, 0o600); err != nil {
-		return err
+		return nil, err
 	}
-	arguments := append([]string{"list", "-deps", "-test", "-overlay=" + overlay}, config.BuildFlags...)
+	const libraryAndImports = `{{with .Module}}{{if .Version}}{{.Path}} {{.Version}} {{join $.Imports " "}}{{end}}{{end}}`
+	arguments := append([]string{"list", "-deps", "-test", "-overlay=" + overlay, "-f", libraryAndImports}, config.BuildFlags...)
 	command := exec.CommandContext(config.Context, "go", append(arguments, "./...")...)
 	command.Dir, command.Env = config.Dir, config.Env
-	var said bytes.Buffer
-	command.Stderr = &said
+	var listed, said bytes.Buffer
+	command.Stdout, command.Stderr = &listed, &said
 	if err := command.Run(); err != nil {
 		lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(said.String()), "\n"), func(line string) bool {
 			return strings.HasPrefix(line, "go: downloading ")
 		})
 		if len(lines) > 1 { // as a rule, the same of one import after the other
-			return fmt.Errorf("%s (and %d more lines)", lines[0], len(lines)-1)
+			return nil, fmt.Errorf("%s (and %d more lines)", lines[0], len(lines)-1)
 		}
-		return errors.New(cmp.Or(strings.Join(lines, ""), err.Error()))
+		return nil, errors.New(cmp.Or(strings.Join(lines, ""), err.Error()))
 	}
-	return nil
+	for line := range strings.Lines(listed.String()) {
+		words := strings.Fields(line)
+		if len(words) > 2 && words[0] != ControllerRuntime.TheirRoot && slices.ContainsFunc(words[2:], ControllerRuntime.IsTheirs) {
+			libraries = append(libraries, words[0]+" "+words[1])
+		}
+	}
+	slices.Sort(libraries)
+	return slices.Compact(libraries), nil
 }
 
 // compiled is what the compiler says about a tree.

@@ -34,7 +34,7 @@ type imported struct {
 	from  *Package
 	as    string // the name that the file has for it; "_" and "." as they are
 	uses  []use
-	short []edit // generic names that have another name here
+	edits []edit // of fake clients
 }
 
 // edit replaces a part of a text.
@@ -78,13 +78,13 @@ func parse(name string, text []byte, names *Names, paths Paths) (*file, error) {
 	return f, nil
 }
 
-// rewritten returns the text with other import paths, for the imports that move, and without the type arguments that
-// shorten has noted. Nothing else changes; only that a file that was formatted stays so, because the order of imports
-// may be another one.
-func (f *file) rewritten(moves func(imported) bool) ([]byte, error) {
+// rewritten returns the text with other import paths, for the imports that move, and with the edits that keepFake has
+// noted. Nothing else changes; only that a file that was formatted stays so, because the order of imports may be another
+// one.
+func (f *file) rewritten() ([]byte, error) {
 	var edits []edit
 	for _, i := range f.imports {
-		if !moves(i) {
+		if !i.moves() {
 			continue
 		}
 		quoted := strconv.Quote(i.from.Ours)
@@ -95,18 +95,15 @@ func (f *file) rewritten(moves func(imported) bool) ([]byte, error) {
 			quoted = i.from.Name + " " + quoted // the file goes on to call it what it is called there
 		}
 		edits = append(edits, edit{f.offset(i.spec.Path.Pos()), f.offset(i.spec.Path.End()), quoted})
-		edits = append(edits, i.short...)
+		edits = append(edits, i.edits...)
 	}
 	if len(edits) == 0 {
 		return f.text, nil
 	}
-	slices.SortFunc(edits, func(a, b edit) int { return cmp.Compare(a.from, b.from) })
+	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Compare(a.from, b.from) })
 	var out bytes.Buffer
 	done := 0
 	for _, e := range edits {
-		if e.from < done { // a type argument of a name that was shortened
-			continue
-		}
 		out.Write(f.text[done:e.from])
 		out.WriteString(e.text)
 		done = e.to
@@ -133,7 +130,7 @@ func File(name string, text []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.rewritten(func(i imported) bool { return i.from.Ours != "" })
+	return f.rewritten()
 }
 
 func (f *file) offset(p token.Pos) int { return f.set.PositionFor(p, false).Offset }

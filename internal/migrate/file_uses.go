@@ -1,13 +1,10 @@
 package migrate
 
 import (
-	"cmp"
 	"go/ast"
 	"go/types"
 	"path"
-	"slices"
 	"strconv"
-	"strings"
 )
 
 // findUses lists the names that the file mentions of each import.
@@ -25,16 +22,13 @@ func (f *file) findUses() {
 	f.packages = map[*ast.Ident]types.Object{}
 	config := types.Config{Importer: empty(f.imports), FakeImportC: true, Error: func(error) {}}
 	_, _ = config.Check(f.dir, f.set, []*ast.File{f.syntax}, &types.Info{Uses: f.packages})
-	short := map[ast.Expr]string{}
 	for node := range ast.Preorder(f.syntax) {
 		switch node := node.(type) {
-		case *ast.IndexExpr:
-			short[node.X] = f.shorten(node, node.X, node.Index)
-		case *ast.IndexListExpr:
-			short[node.X] = f.shorten(node, node.X, node.Indices...)
+		case *ast.CallExpr:
+			f.keepFake(node)
 		case *ast.SelectorExpr:
 			if i := f.importOf(node); i != nil {
-				i.uses = append(i.uses, use{cmp.Or(short[node], node.Sel.Name), f.position(node.Pos())})
+				i.uses = append(i.uses, use{node.Sel.Name, f.position(node.Pos())})
 			}
 		}
 	}
@@ -60,39 +54,6 @@ func (f *file) importOf(name ast.Expr) *imported {
 		}
 	}
 	return nil
-}
-
-// shorten returns our name for a generic one whose type arguments are what it is about here anyway, or "": there,
-// event.CreateEvent is an alias of event.TypedCreateEvent[client.Object]. It notes the edit.
-func (f *file) shorten(whole, generic ast.Expr, arguments ...ast.Expr) string {
-	i := f.importOf(generic)
-	if i == nil || !ControllerRuntime.IsTheirs(i.from.Theirs) {
-		return ""
-	}
-	typed := generic.(*ast.SelectorExpr).Sel
-	name := strings.Replace(typed.Name, "Typed", "", 1)
-	if !Typed.MatchString(typed.Name) || i.from.missing(name) != "" {
-		return ""
-	}
-	if !forAnyObject.MatchString(typed.Name) && slices.ContainsFunc(arguments, f.isOther) {
-		return ""
-	}
-	i.short = append(i.short, edit{f.offset(typed.Pos()), f.offset(whole.End()), name})
-	return name
-}
-
-// isOther reports whether a type argument is neither client.Object nor reconcile.Request. go/types does not look at the
-// arguments of a type that it does not have. They are types, so no variable hides the package.
-func (f *file) isOther(argument ast.Expr) bool {
-	selector, _ := argument.(*ast.SelectorExpr)
-	if selector == nil {
-		return true
-	}
-	left, _ := selector.X.(*ast.Ident)
-	return left == nil || !slices.ContainsFunc(f.imports, func(i imported) bool {
-		name := i.from.Name + "." + selector.Sel.Name
-		return i.as == left.Name && (name == "client.Object" || name == "reconcile.Request" || name == "controllerruntime.Request")
-	})
 }
 
 // empty imports packages that have a name and nothing in them.

@@ -69,9 +69,9 @@ func Make(options Options) (*Plan, error) {
 		}
 		files = append(files, parsed)
 	}
-	mover := newMover(files, ControllerRuntime)
+	var notes []Problem
 	for _, f := range files {
-		text, err := f.rewritten(func(i imported) bool { return mover.moves(f, i) })
+		text, err := f.rewritten()
 		if err != nil {
 			return nil, err
 		}
@@ -79,9 +79,10 @@ func Make(options Options) (*Plan, error) {
 		if f.ours || !bytes.Equal(f.text, text) {
 			plan.users = append(plan.users, f.name)
 		}
-		plan.Problems = append(plan.Problems, mover.problems(f)...)
+		plan.Problems = append(plan.Problems, f.problems()...)
+		notes = append(notes, f.notes()...)
 		if m := found.moduleOf(f.name); m != nil {
-			m.see(f, mover)
+			m.see(f)
 		}
 	}
 	if len(found.modules) == 0 {
@@ -89,18 +90,18 @@ func Make(options Options) (*Plan, error) {
 	}
 	for _, m := range found.modules {
 		if slices.ContainsFunc(found.modules, m.needs) {
-			text, err := m.ported(mover.paths, options)
+			text, err := m.ported(ControllerRuntime, options)
 			if err != nil {
 				return nil, err
 			}
 			plan.change(m.name, m.text, text)
 		}
-		if m.requires(mover.paths.OurRoot) {
+		if m.requires(ControllerRuntime.OurRoot) {
 			plan.modules = append(plan.modules, m.name)
 		}
 	}
 	plan.Problems = sortProblems(plan.Problems)
-	plan.Notes = slices.Concat(mover.notes, found.notes, offered(files))
+	plan.Notes = slices.Concat(notes, found.notes, offered(files))
 	return plan, nil
 }
 

@@ -30,13 +30,10 @@ func newModule(name string, text []byte) (*module, error) {
 }
 
 // see looks at the imports of a file of the module.
-func (m *module) see(f *file, mover *mover) {
+func (m *module) see(f *file) {
 	for _, i := range f.imports {
-		if mover.moves(f, i) {
-			m.moved = true
-		} else if mover.paths.IsTheirs(i.from.Theirs) {
-			m.left = true
-		}
+		m.moved = m.moved || i.moves()
+		m.left = m.left || !i.moves()
 	}
 }
 

@@ -85,8 +85,6 @@ func (p *Package) missing(name string) string {
 		return ""
 	case lack != nil:
 		return lack.Why
-	case ControllerRuntime.IsTheirs(p.Theirs) && Typed.MatchString(name):
-		return "there are no Typed names: events and handlers are about client.Object and reconcile.Request"
 	}
 	return "it is not here"
 }

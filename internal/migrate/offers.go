@@ -16,7 +16,7 @@ var offers = []offer{{
 	text: "`Strict: true` in the Options of the manager turns on what is safer here than there: see docs/porting.md",
 }, {
 	names: map[string][]string{"sigs.k8s.io/controller-runtime/pkg/client/fake": nil},
-	text:  "`fake.NewClientBuilder().LikeControllerRuntime()` behaves as the original's fake in the points where ported tests break: see docs/porting.md",
+	text:  "calls of NewClientBuilder are followed by LikeControllerRuntime, so that the fake client does what the original's does: leave it out of new tests, see docs/porting.md",
 }}
 
 // offered returns a note for each offer, at the first place that leads to it.

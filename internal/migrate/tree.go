@@ -89,7 +89,7 @@ func (t *tree) moduleOf(name string) *module {
 }
 
 // link reports whether what a link leads to is to be read in its place: a file that isn't changed under a name of its
-// own. The go command compiles such a link as it does any file. It doesn't look for packages in a link to a directory.
+// own. The go command compiles a link like any file. It doesn't look for packages in a link to a directory.
 func (t *tree) link(dir, at, name string, isSource bool) bool {
 	info, err := os.Stat(at)
 	why := ""

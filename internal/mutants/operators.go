@@ -59,6 +59,7 @@ func (f *finder) visit(n ast.Node) bool {
 		f.elseBranch(n)
 	case *ast.ForStmt:
 		f.condition(n.Cond, false)
+		f.once(n)
 	case *ast.ReturnStmt:
 		f.results(n)
 	}

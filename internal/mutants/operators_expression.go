@@ -49,6 +49,8 @@ func (f *finder) expression(e ast.Expr) {
 		if e.Op == token.SUB && f.info.Types[e].Value == nil {
 			f.instead(e, "minus", f.code(e.X))
 		}
+	case *ast.CompositeLit:
+		f.fields(e)
 	case *ast.CallExpr:
 		if id, ok := e.Fun.(*ast.Ident); ok && f.builtin(id) && (id.Name == "min" || id.Name == "max") {
 			other := map[string]string{"min": "max", "max": "min"}[id.Name]
@@ -56,6 +58,24 @@ func (f *finder) expression(e ast.Expr) {
 		}
 	}
 	f.boolean(e)
+}
+
+// fields proposes that a field isn't set: a precondition, a deadline, an owner. A bool is negated already.
+func (f *finder) fields(e *ast.CompositeLit) {
+	if _, ok := f.info.TypeOf(e).Underlying().(*types.Struct); !ok {
+		return
+	}
+	for _, element := range e.Elts {
+		kv, ok := element.(*ast.KeyValueExpr)
+		if !ok || f.isZero(kv.Value) {
+			continue
+		}
+		typ := f.info.TypeOf(kv.Value)
+		basic, isBasic := typ.Underlying().(*types.Basic)
+		if text, ok := f.typeText(f.file, typ); ok && !(isBasic && basic.Info()&types.IsBoolean != 0) {
+			f.instead(kv.Value, "no field", "*new("+text+")")
+		}
+	}
 }
 
 func (f *finder) binary(e *ast.BinaryExpr) {

@@ -22,6 +22,8 @@ func (f *finder) statements(list []ast.Stmt) {
 			f.assignment(s)
 		case *ast.IncDecStmt:
 			f.insteadOf(s, f.code(s.X)+map[token.Token]string{token.INC: "--", token.DEC: "++"}[s.Tok], "arithmetic")
+		case *ast.ExprStmt:
+			f.wakeOne(s)
 		case *ast.BranchStmt:
 			other := map[token.Token]string{token.BREAK: "continue", token.CONTINUE: "break"}[s.Tok]
 			if other == "" {
@@ -181,6 +183,37 @@ func (f *finder) caseBody(list []ast.Stmt) {
 	}
 	f.add(first, "delete case body", body, "", edit{f.start(first), f.end(last), ""}, func(id int) []wrap {
 		return []wrap{{start: f.start(first), end: f.end(last), open: "if !" + on(id) + " { ", close: " }"}}
+	})
+}
+
+// wakeOne proposes that one goroutine wakes up where all should.
+func (f *finder) wakeOne(s *ast.ExprStmt) {
+	call, ok := s.X.(*ast.CallExpr)
+	if !ok {
+		return
+	}
+	wakes, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || wakes.Sel.Name != "Broadcast" {
+		return
+	}
+	if method, ok := f.info.Uses[wakes.Sel].(*types.Func); ok && method.FullName() == "(*sync.Cond).Broadcast" {
+		f.insteadOf(s, f.code(wakes.X)+".Signal()", "wake one")
+	}
+}
+
+// once proposes that a loop that waits or tries again doesn't. One that counts is another matter: its condition is mutated.
+func (f *finder) once(s *ast.ForStmt) {
+	if s.Post != nil {
+		return
+	}
+	at := f.fset.Position(s.Body.Rbrace).Offset
+	head := string(f.text[f.name][f.start(s):f.start(s.Body)])
+	becomes := "once"
+	if s.Cond != nil {
+		becomes = "if" + strings.TrimPrefix(head, "for")
+	}
+	f.add(s, "once", head, becomes, edit{at, at, ";break;"}, func(id int) []wrap {
+		return []wrap{{start: at, end: at, open: "; if " + on(id) + " { break }"}}
 	})
 }
 

@@ -19,7 +19,7 @@ type Options struct {
 	Root    string   // of the module, absolute
 	Files   []string // relative to Root
 	Jobs    int      // test binaries at the same time
-	Check   int      // so many mutants of each file as plain source, too
+	Check   int      // how many mutants of each file to try as plain source, too
 	Seed    uint64   // picks them
 	Live    bool     // the output is a terminal: count while a file runs
 	Verbose bool     // every mutant with its verdict

@@ -218,7 +218,7 @@ func (l *lab) try(ctx context.Context, binary string, id int, tests []string) (v
 	return survived, nil
 }
 
-// run runs some tests with a mutant, each with so many times its limit. Tests that did not end, and
+// run runs some tests with a mutant, each with this many times its limit. Tests that did not end, and
 // were hardly given the processor on a busy machine, are starved.
 func (l *lab) run(ctx context.Context, binary string, id int, tests []string, times time.Duration) (verdict, error) {
 	v, _, took, err := test(ctx, binary, l.packageDir(), []string{activeVariable + "=" + strconv.Itoa(id)}, tests,

@@ -5,7 +5,7 @@ package race
 
 import "iter"
 
-// Fewer is how many of so many seeds to play: a third under the race detector.
+// Fewer is how many of this many seeds to play: a third under the race detector.
 func Fewer[N ~int | ~uint64](seeds N) N {
 	if Enabled {
 		return (seeds + 2) / 3

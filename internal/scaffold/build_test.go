@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -215,6 +216,8 @@ func (m *made) worksWithOtherClients(options Options) {
 // runs is `make run`, with kubectl beside it, twice.
 func (m *made) runs(options Options) {
 	m.sets("127.0.0.1:8080", `"0"`) // another test may have these ports
+	debug := freeAddress(m.T)
+	m.sets("127.0.0.1:8082", debug)
 	m.Cleanup(func() {
 		m.does("make", "cluster-down")
 		assert.Contains(m, m.does("make", "cluster-status"), "No embedded cluster is running")
@@ -231,6 +234,9 @@ func (m *made) runs(options Options) {
 		}
 		reasons := strings.Fields(m.says("get", "events", "-o", "jsonpath={.items[*].reason}"))
 		assert.True(m, slices.Contains(reasons, "Written") && slices.Contains(reasons, "Removed"), "the events are %s", reasons)
+		if !options.ControllerRuntime {
+			m.shows(debug, options.Kind)
+		}
 		m.mayDoWhatItNeeds()
 		m.reportsARuleThatIsNewer()
 		if options.Webhooks {
@@ -269,6 +275,25 @@ func (m *made) runs(options Options) {
 		}
 	})
 	m.hasEnoughRights(options, objects)
+}
+
+// shows asks X-ray what the controllers have done to objects of a kind.
+func (m *made) shows(address, kind string) {
+	response, err := http.Get("http://" + address + "/debug/xray/recording")
+	require.NoError(m, err)
+	defer func() { _ = response.Body.Close() }()
+	recording, err := io.ReadAll(response.Body)
+	require.NoError(m, err)
+	assert.Contains(m, string(recording), `"kind":"reconcile end"`)
+	assert.Contains(m, string(recording), `"object":"`+kind+`"`)
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+	return listener.Addr().String()
 }
 
 // namesAnAddressThatIsTaken runs `make run` beside a program that has the port of the probes, which it switches off

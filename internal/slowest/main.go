@@ -1,17 +1,17 @@
-// Command slowest says where a run of many commands spent its time.
+// Command slowest says where a run of many commands spent its time, and which tests failed in it.
 //
 //	slowest run [-name NAME] COMMAND...   runs a command, and notes how long it took
-//	slowest report                        prints the ten that took the most processor time
+//	slowest report                        prints the ten that took the most processor time, and what failed
 //
 // One command may run others, as `go test -exec "slowest run"` runs test binaries. The report shows its
-// own part, without theirs.
+// own part, without theirs. A test that fails is somewhere in 100,000 lines of output, so its name and
+// what it said stand at the end of the report, too.
 //
 // run -> a line of JSON in the file that SLOWEST_LOG names -> report. It stands on nothing of this
 // repository.
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
@@ -40,6 +40,8 @@ type part struct {
 	Within    string        `json:"within,omitempty"`
 	Took      time.Duration `json:"took"`
 	Processor time.Duration `json:"processor"` // of the command and of all that it waited for
+	Code      int           `json:"code,omitempty"`
+	Failed    string        `json:"failed,omitempty"` // what it printed of tests that failed
 }
 
 func main() {
@@ -73,7 +75,9 @@ func run(log string, arguments []string) (code int, err error) {
 		}
 	}
 	command := exec.Command(flags.Arg(0), flags.Args()[1:]...)
-	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
+	var out, wrong failures // each stream has lines of its own
+	command.Stdin, command.Stdout, command.Stderr = os.Stdin, io.MultiWriter(os.Stdout, &out), io.MultiWriter(os.Stderr, &wrong)
+	command.WaitDelay = 10 * time.Second // a process that it left behind may say more, or keep its output open for hours
 	command.Env = append(os.Environ(), withinVariable+"="+*name)
 	signals := make(chan os.Signal, 8) // room for more than one comes in a moment; never closed
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGHUP)
@@ -85,7 +89,7 @@ func run(log string, arguments []string) (code int, err error) {
 	go func() { ended <- command.Wait() }()
 	failure := wait(command.Process, ended, signals)
 	state := command.ProcessState
-	if exit := (*exec.ExitError)(nil); failure != nil && !errors.As(failure, &exit) {
+	if exit := (*exec.ExitError)(nil); failure != nil && !errors.As(failure, &exit) && !errors.Is(failure, exec.ErrWaitDelay) {
 		return 1, failure
 	}
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
@@ -93,7 +97,11 @@ func run(log string, arguments []string) (code int, err error) {
 	} else {
 		code = state.ExitCode()
 	}
-	return code, note(log, part{*name, os.Getenv(withinVariable), time.Since(began), state.UserTime() + state.SystemTime()})
+	return code, note(log, part{
+		Name: *name, Within: os.Getenv(withinVariable),
+		Took: time.Since(began), Processor: state.UserTime() + state.SystemTime(),
+		Code: code, Failed: out.text.String() + wrong.text.String(),
+	})
 }
 
 // wait waits for the end of a command. It passes signals on, except for SIGINT: a terminal sends it
@@ -145,21 +153,22 @@ func note(log string, p part) error {
 // shown is how many parts a report has.
 const shown = 10
 
-// report prints the parts that took the most processor time, and removes the notes.
+// report prints the parts that took the most processor time, then what failed, and removes the notes.
 func report(log string, to io.Writer) error {
 	text, err := os.ReadFile(log)
 	if err != nil {
 		return err
 	}
 	var parts []part
-	within := map[string]time.Duration{}
-	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+	within, failedWithin := map[string]time.Duration{}, map[string]bool{}
+	for lines := json.NewDecoder(bytes.NewReader(text)); lines.More(); {
 		var p part
-		if err := json.Unmarshal(lines.Bytes(), &p); err != nil {
+		if err := lines.Decode(&p); err != nil {
 			return fmt.Errorf("%s: %w", log, err)
 		}
 		parts = append(parts, p)
 		within[p.Within] += p.Processor
+		failedWithin[p.Within] = failedWithin[p.Within] || p.Code != 0
 	}
 	var all time.Duration
 	for i, p := range parts {
@@ -173,7 +182,15 @@ func report(log string, to io.Writer) error {
 		_, _ = fmt.Fprintf(table, "%s\t%s\t %s\n", seconds(p.Processor), seconds(p.Took), p.Name)
 	}
 	_, _ = fmt.Fprintf(table, "%s\t\t in all, %d parts\n", seconds(all), len(parts))
-	return errors.Join(table.Flush(), os.Remove(log))
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		if p.Code != 0 && !failedWithin[p.Name] {
+			_, _ = fmt.Fprintf(to, "\nFailed, with exit code %d: %s\n%s", p.Code, p.Name, p.Failed)
+		}
+	}
+	return os.Remove(log)
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.0f s", d.Seconds()) }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -37,14 +38,15 @@ func TestACommandsOwnPartIsWhatTheOthersLeave(t *testing.T) {
 	repository := t.TempDir()
 	log := filepath.Join(repository, "notes")
 	for _, p := range []part{
-		{"a/b", "linking", 9e9, 7e9}, {"a/c", "linking", 2e9, 1e9}, {"linking", "", 12e9, 10e9}, {"exercises", "", 30e9, 20e9},
+		{Name: "a/b", Within: "linking", Took: 9e9, Processor: 7e9}, {Name: "a/c", Within: "linking", Took: 2e9, Processor: 1e9},
+		{Name: "linking", Took: 12e9, Processor: 10e9}, {Name: "exercises", Took: 30e9, Processor: 20e9},
 	} {
 		require.NoError(t, note(log, p))
 	}
 	var text strings.Builder
 	require.NoError(t, report(log, &text))
 	for range 20 {
-		require.NoError(t, note(log, part{"a/b", "", 1e9, 1e9}))
+		require.NoError(t, note(log, part{Name: "a/b", Took: 1e9, Processor: 1e9}))
 	}
 	var long strings.Builder
 	require.NoError(t, report(log, &long))
@@ -80,6 +82,38 @@ func TestACommandRunsAsItWouldByItself(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(notes), `{"name":"deep/down","within":"outer",`)
 	assert.Contains(t, string(notes), `{"name":"outer","took":`)
+}
+
+func TestTheReportEndsWithWhatFailed(t *testing.T) {
+	repository := t.TempDir()
+	said, err := command(t, repository, "run", "-name", "outer", "sh", "-c", `
+"$SELF" run -name fine sh -c 'echo "--- FAIL: TestThatIsTriedAgain"'
+"$SELF" run -name racy sh -c 'for i in $(seq 50); do echo "before $i"; done; echo "WARNING: DATA RACE" >&2; for i in $(seq 50); do echo "after $i" >&2; done; exit 66'
+"$SELF" run -name wrong sh -c 'echo noise >&2; echo "=== RUN"; printf -- "--- FAIL: TestIt (0.01s)\n    it_test.go:7: 3, not 4\nFAIL\n"; exit 1'`).CombinedOutput()
+	require.Error(t, err)
+	assert.Contains(t, string(said), "noise\n", "all of it is printed, too")
+	report, err := command(t, repository, "report").CombinedOutput()
+	require.NoError(t, err)
+	_, failed, _ := strings.Cut(string(report), "parts\n")
+	racy, wrong, found := strings.Cut(failed, "\nFailed, with exit code 1: wrong\n")
+	require.True(t, found, "%s", report)
+	assert.Equal(t, "--- FAIL: TestIt (0.01s)\n    it_test.go:7: 3, not 4\nFAIL\n", wrong)
+	assert.Contains(t, racy, "Failed, with exit code 66: racy\nWARNING: DATA RACE\nafter 1\n")
+	assert.Contains(t, racy, "\nafter 24\n")
+	assert.NotContains(t, racy, "after 25")
+	assert.NotContains(t, failed, "fine", "a command that went well has nothing to say")
+	assert.NotContains(t, failed, "outer", "it failed since what it ran did")
+}
+
+// What a command has left behind keeps its output, and the command has ended all the same.
+func TestACommandEndsThoughWhatItStartedGoesOn(t *testing.T) {
+	repository := t.TempDir()
+	said, err := command(t, repository, "run", "-name", "outer", "sh", "-c", "sleep 60 & echo $!").CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(said)))
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL), "it still runs")
+	assert.FileExists(t, filepath.Join(repository, ".state", "notes"))
 }
 
 // A terminal sends SIGINT to the command, too, so it isn't passed on.

@@ -3,22 +3,24 @@
 //
 //	err := builder.ControllerManagedBy(mgr).For(&appsv1.ReplicaSet{}).Owns(&corev1.Pod{}).Complete(reconciler)
 //
-// For, Owns and Watches become sources with their predicates and handlers; Complete makes the
+// For, Owns and Watches become sources with their predicates and handlers. Complete makes the
 // controller, gives it the sources and adds it to the manager.
 //
-// Neighbours: below it are the manager and the controller, and the sources, handlers and
-// predicates: a program may use them directly. Above it is the user's main.
+// Neighbours: below it are the manager, the controller, and the sources, handlers and predicates,
+// which a program can also use directly. Above it is the user's main.
 package builder
 
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/loopwright/loopwright/manager"
 	"github.com/loopwright/loopwright/manager/client"
@@ -27,31 +29,43 @@ import (
 	"github.com/loopwright/loopwright/manager/event"
 	"github.com/loopwright/loopwright/manager/handler"
 	"github.com/loopwright/loopwright/manager/internal/anyvalue"
+	"github.com/loopwright/loopwright/manager/internal/requestname"
 	"github.com/loopwright/loopwright/manager/predicate"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/manager/source"
 )
 
-// Builder collects the description of a controller. Complete and Build return an error if it is
-// wrong; nothing is added to the manager then.
-type Builder struct {
+// Builder is a TypedBuilder whose requests are the names of objects.
+type Builder = TypedBuilder[reconcile.Request]
+
+// TypedBuilder collects the description of a controller. If it's wrong, Complete and Build return
+// an error, and nothing is added to the manager.
+type TypedBuilder[request comparable] struct {
 	manager    manager.Manager
 	reconciled ForInput
 	forTwice   bool
 	owned      []OwnsInput
-	watched    []WatchesInput
-	raw        []source.Source
+	watched    []WatchesInput[request]
+	raw        []source.TypedSource[request]
 	filters    []predicate.Predicate
-	options    controller.Options
+	options    controller.TypedOptions[request]
 	name       string
 }
 
 // ControllerManagedBy starts the description of a controller that the manager starts and stops.
-func ControllerManagedBy(m manager.Manager) *Builder { return &Builder{manager: m} }
+func ControllerManagedBy(m manager.Manager) *Builder {
+	return TypedControllerManagedBy[reconcile.Request](m)
+}
 
-// For names the kind that is reconciled: each of its objects becomes a request. It may be called
-// once.
-func (b *Builder) For(object client.Object, opts ...ForOption) *Builder {
+// TypedControllerManagedBy is ControllerManagedBy for requests of your own type. Describe the
+// controller with Named, Watches and WatchesRawSource.
+func TypedControllerManagedBy[request comparable](m manager.Manager) *TypedBuilder[request] {
+	return &TypedBuilder[request]{manager: m}
+}
+
+// For names the kind that is reconciled: each of its objects becomes a request, which has to be a
+// reconcile.Request. Call it only once.
+func (b *TypedBuilder[request]) For(object client.Object, opts ...ForOption) *TypedBuilder[request] {
 	if b.reconciled.object != nil {
 		b.forTwice = true
 		return b
@@ -63,10 +77,10 @@ func (b *Builder) For(object client.Object, opts ...ForOption) *Builder {
 	return b
 }
 
-// Owns names a kind whose objects are owned by objects of For's kind: when one changes, its owner
-// is the request. By default that is the owner whose reference has controller: true; see
+// Owns names a kind whose objects are owned by objects of For's kind: when one of them changes, its
+// owner is reconciled. By default that's the owner whose reference has controller: true; see
 // MatchEveryOwner.
-func (b *Builder) Owns(object client.Object, opts ...OwnsOption) *Builder {
+func (b *TypedBuilder[request]) Owns(object client.Object, opts ...OwnsOption) *TypedBuilder[request] {
 	input := OwnsInput{object: object}
 	for _, opt := range opts {
 		opt.ApplyToOwns(&input)
@@ -76,10 +90,11 @@ func (b *Builder) Owns(object client.Object, opts ...OwnsOption) *Builder {
 }
 
 // Watches names a kind whose objects the handler maps to requests.
-func (b *Builder) Watches(
-	object client.Object, eventHandler handler.EventHandler, opts ...WatchesOption,
-) *Builder {
-	input := WatchesInput{object: object, handler: eventHandler}
+func (b *TypedBuilder[request]) Watches(
+	object client.Object, eventHandler handler.TypedEventHandler[client.Object, request],
+	opts ...WatchesOption,
+) *TypedBuilder[request] {
+	input := WatchesInput[request]{object: object, handler: eventHandler}
 	for _, opt := range opts {
 		opt.ApplyToWatches(&input)
 	}
@@ -88,54 +103,63 @@ func (b *Builder) Watches(
 }
 
 // WatchesMetadata is Watches with OnlyMetadata.
-func (b *Builder) WatchesMetadata(
-	object client.Object, eventHandler handler.EventHandler, opts ...WatchesOption,
-) *Builder {
+func (b *TypedBuilder[request]) WatchesMetadata(
+	object client.Object, eventHandler handler.TypedEventHandler[client.Object, request],
+	opts ...WatchesOption,
+) *TypedBuilder[request] {
 	return b.Watches(object, eventHandler, append(opts[:len(opts):len(opts)], OnlyMetadata)...)
 }
 
-// WatchesRawSource adds any other source. WithEventFilter does not filter it.
-func (b *Builder) WatchesRawSource(src source.Source) *Builder {
+// WatchesRawSource adds any other source. WithEventFilter doesn't apply to it.
+func (b *TypedBuilder[request]) WatchesRawSource(
+	src source.TypedSource[request],
+) *TypedBuilder[request] {
 	b.raw = append(b.raw, src)
 	return b
 }
 
 // WithEventFilter adds a predicate for all kinds of For, Owns and Watches. It runs before their own
 // predicates.
-func (b *Builder) WithEventFilter(p predicate.Predicate) *Builder {
+func (b *TypedBuilder[request]) WithEventFilter(p predicate.Predicate) *TypedBuilder[request] {
 	b.filters = append(b.filters, p)
 	return b
 }
 
-// WithOptions replaces all of the controller's options: call it before WithLogConstructor.
-func (b *Builder) WithOptions(options controller.Options) *Builder {
+// WithOptions replaces all of the controller's options, so call it before WithLogConstructor.
+func (b *TypedBuilder[request]) WithOptions(
+	options controller.TypedOptions[request],
+) *TypedBuilder[request] {
 	b.options = options
 	return b
 }
 
 // WithLogConstructor sets the option LogConstructor.
-func (b *Builder) WithLogConstructor(logConstructor func(*reconcile.Request) logr.Logger) *Builder {
+func (b *TypedBuilder[request]) WithLogConstructor(
+	logConstructor func(*request) logr.Logger,
+) *TypedBuilder[request] {
 	b.options.LogConstructor = logConstructor
 	return b
 }
 
-// Named sets the controller's name; the default is For's kind in lower case. Each controller of a
-// process needs a different name, because it is in the metrics and in the log; use letters, digits
+// Named sets the controller's name. The default is For's kind in lower case. Each controller of a
+// process needs a different name, because it's in the metrics and in the log. Use letters, digits
 // and underscores.
-func (b *Builder) Named(name string) *Builder {
+func (b *TypedBuilder[request]) Named(name string) *TypedBuilder[request] {
 	b.name = name
 	return b
 }
 
 // Complete makes the controller and adds it to the manager.
-func (b *Builder) Complete(r reconcile.Reconciler) error {
+func (b *TypedBuilder[request]) Complete(r reconcile.TypedReconciler[request]) error {
 	_, err := b.Build(r)
 	return err
 }
 
-// Build is Complete for callers that need the controller, for example to call its Watch later. The
+// Build is Complete for callers that need the controller, to call its Watch later for instance. The
 // reconciler may be nil if WithOptions has one.
-func (b *Builder) Build(r reconcile.Reconciler) (controller.Controller, error) {
+func (b *TypedBuilder[request]) Build(
+	r reconcile.TypedReconciler[request],
+) (controller.TypedController[request], error) {
 	if b.manager == nil {
 		return nil, errors.New("the builder needs a manager: ControllerManagedBy was given nil")
 	}
@@ -158,20 +182,20 @@ func (b *Builder) Build(r reconcile.Reconciler) (controller.Controller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("controller %s: %w", name, err)
 	}
-	return controller.New(name, withSources{b.manager, sources}, options)
+	return controller.NewTyped(name, withSources[request]{b.manager, sources}, options)
 }
 
-// withSources gives a controller its sources before the manager has it. A manager that runs starts
-// a runnable as soon as it is added, and workers must not begin before the sources are ready.
-type withSources struct {
+// withSources gives a controller its sources before the manager gets it. A running manager starts a
+// runnable as soon as it's added, and workers must not start until the sources are ready.
+type withSources[request comparable] struct {
 	manager.Manager
-	sources []source.Source
+	sources []source.TypedSource[request]
 }
 
 // Add implements controller.Manager.
-func (m withSources) Add(r manager.Runnable) error {
+func (m withSources[request]) Add(r manager.Runnable) error {
 	for _, src := range m.sources {
-		if err := r.(controller.Controller).Watch(src); err != nil {
+		if err := r.(controller.TypedController[request]).Watch(src); err != nil {
 			return err
 		}
 	}
@@ -179,7 +203,7 @@ func (m withSources) Add(r manager.Runnable) error {
 }
 
 // kind returns For's kind, or an empty one without For.
-func (b *Builder) kind() (schema.GroupVersionKind, error) {
+func (b *TypedBuilder[request]) kind() (schema.GroupVersionKind, error) {
 	switch {
 	case b.forTwice:
 		return schema.GroupVersionKind{}, errors.New("For was called twice, and " +
@@ -192,16 +216,16 @@ func (b *Builder) kind() (schema.GroupVersionKind, error) {
 	}
 	kind, err := apiutil.GVKForObject(b.reconciled.object, b.manager.GetScheme())
 	if err != nil {
-		return kind, fmt.Errorf("the kind of For is not known: %w", err)
+		return kind, fmt.Errorf("the kind of For is unknown: %w", err)
 	}
 	return kind, nil
 }
 
 // completeOptions fills in options from the kind and from the manager's settings for it.
 // controller.New fills in the rest of these settings.
-func (b *Builder) completeOptions(
-	r reconcile.Reconciler, name string, kind schema.GroupVersionKind,
-) (controller.Options, error) {
+func (b *TypedBuilder[request]) completeOptions(
+	r reconcile.TypedReconciler[request], name string, kind schema.GroupVersionKind,
+) (controller.TypedOptions[request], error) {
 	options := b.options
 	switch {
 	case r != nil && options.Reconciler != nil:
@@ -220,49 +244,50 @@ func (b *Builder) completeOptions(
 		options.Kind = kind.Kind
 	}
 	if options.LogConstructor == nil {
-		options.LogConstructor = logConstructor(b.manager.GetLogger(), name, kind)
+		options.LogConstructor = logConstructor[request](b.manager.GetLogger(), name, kind)
 	}
 	return options, nil
 }
 
-// logConstructor makes loggers with the names of the controller, the kind and the object.
-func logConstructor(
+// logConstructor makes loggers with the controller's name, the kind and the object's name.
+func logConstructor[request comparable](
 	logger logr.Logger, name string, kind schema.GroupVersionKind,
-) func(*reconcile.Request) logr.Logger {
+) func(*request) logr.Logger {
 	logger = logger.WithValues("controller", name)
 	if kind.Kind != "" {
 		logger = logger.WithValues("controllerGroup", kind.Group, "controllerKind", kind.Kind)
 	}
-	return func(request *reconcile.Request) logr.Logger {
-		switch {
-		case request == nil:
+	return func(req *request) logr.Logger {
+		if req == nil {
 			return logger
-		case kind.Kind == "":
-			return logger.WithValues("namespace", request.Namespace, "name", request.Name)
-		default:
-			return logger.WithValues(kind.Kind, request.NamespacedName,
-				"namespace", request.Namespace, "name", request.Name)
 		}
+		namespace, name := requestname.Of(req)
+		if kind.Kind == "" {
+			return logger.WithValues("namespace", namespace, "name", name)
+		}
+		key := types.NamespacedName{Namespace: namespace, Name: name}
+		return logger.WithValues(kind.Kind, key, "namespace", namespace, "name", name)
 	}
 }
 
 // sources makes the sources of For, Owns and Watches.
-func (b *Builder) sources() ([]source.Source, error) {
-	var all []source.Source
+func (b *TypedBuilder[request]) sources() ([]source.TypedSource[request], error) {
+	var all []source.TypedSource[request]
 	add := func(
-		method string, object client.Object, metadata bool, h handler.EventHandler,
-		own []predicate.Predicate,
+		method string, object client.Object, metadata bool,
+		h handler.TypedEventHandler[client.Object, request], own []predicate.Predicate,
 	) error {
 		object, err := b.watchedAs(object, metadata)
 		switch {
 		case err != nil:
 			return fmt.Errorf("%s: %w", method, err)
 		case anyvalue.IsNil(h):
-			return fmt.Errorf("%s: it was given a nil handler (%T)", method, h)
+			return fmt.Errorf("%s: it was given a nil handler (%s)", method,
+				anyvalue.TypeName(h))
 		case slices.Contains(own, nil):
 			return fmt.Errorf("%s: one of its predicates is nil", method)
 		}
-		all = append(all, source.Kind(b.manager.GetCache(), object, h,
+		all = append(all, source.TypedKind(b.manager.GetCache(), object, h,
 			slices.Concat(b.filters, own)...))
 		return nil
 	}
@@ -271,8 +296,11 @@ func (b *Builder) sources() ([]source.Source, error) {
 		return nil, errors.New("WithEventFilter was given a nil predicate")
 	case b.reconciled.object != nil:
 		input := b.reconciled
-		if err := add("For", input.object, input.onlyMetadata, &handler.EnqueueRequestForObject{},
-			input.predicates); err != nil {
+		h, err := ofNames[request]("For", &handler.EnqueueRequestForObject{})
+		if err != nil {
+			return nil, err
+		}
+		if err := add("For", input.object, input.onlyMetadata, h, input.predicates); err != nil {
 			return nil, err
 		}
 	case len(b.owned) > 0:
@@ -282,8 +310,11 @@ func (b *Builder) sources() ([]source.Source, error) {
 			"call For, Watches or WatchesRawSource")
 	}
 	for _, input := range b.owned {
-		if err := add("Owns", input.object, input.onlyMetadata, b.ownerHandler(input),
-			input.predicates); err != nil {
+		h, err := ofNames[request]("Owns", b.ownerHandler(input))
+		if err != nil {
+			return nil, err
+		}
+		if err := add("Owns", input.object, input.onlyMetadata, h, input.predicates); err != nil {
 			return nil, err
 		}
 	}
@@ -295,13 +326,27 @@ func (b *Builder) sources() ([]source.Source, error) {
 	}
 	for _, src := range b.raw {
 		if anyvalue.IsNil(src) {
-			return nil, fmt.Errorf("WatchesRawSource was given a nil source (%T)", src)
+			return nil, fmt.Errorf("WatchesRawSource was given a nil source (%s)",
+				anyvalue.TypeName(src))
 		}
 	}
 	return append(all, b.raw...), nil
 }
 
-func (b *Builder) ownerHandler(input OwnsInput) handler.EventHandler {
+// ofNames returns an error if the controller's requests aren't the names of objects.
+func ofNames[request comparable](
+	method string, h handler.EventHandler,
+) (handler.TypedEventHandler[client.Object, request], error) {
+	typed, ok := h.(handler.TypedEventHandler[client.Object, request])
+	if !ok {
+		return nil, fmt.Errorf("%s makes a reconcile.Request, and the requests of this controller "+
+			"are of type %s: use Watches, with a handler that makes them", method,
+			reflect.TypeFor[request]())
+	}
+	return typed, nil
+}
+
+func (b *TypedBuilder[request]) ownerHandler(input OwnsInput) handler.EventHandler {
 	var opts []handler.OwnerOption
 	if !input.everyOwner {
 		opts = append(opts, handler.OnlyControllerOwner())
@@ -310,14 +355,14 @@ func (b *Builder) ownerHandler(input OwnsInput) handler.EventHandler {
 		b.reconciled.object, opts...)
 }
 
-// watchedAs returns the object from which the cache takes the kind and the form to watch.
-func (b *Builder) watchedAs(object client.Object, onlyMetadata bool) (client.Object, error) {
+// watchedAs returns an object that tells the cache which kind to watch, and in which form.
+func (b *TypedBuilder[request]) watchedAs(object client.Object, onlyMetadata bool) (client.Object, error) {
 	if event.IsNil(object) {
 		return nil, fmt.Errorf("it was given a nil %T: give it an empty object of the kind", object)
 	}
 	kind, err := apiutil.GVKForObject(object, b.manager.GetScheme())
 	if err != nil {
-		return nil, fmt.Errorf("the kind is not known, was its AddToScheme called? %w", err)
+		return nil, fmt.Errorf("the kind is unknown; was its AddToScheme called? %w", err)
 	}
 	if !onlyMetadata {
 		return object, nil

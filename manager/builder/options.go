@@ -22,12 +22,21 @@ type OwnsInput struct {
 }
 
 // WatchesInput has the arguments of Watches.
-type WatchesInput struct {
+type WatchesInput[request comparable] struct {
 	object       client.Object
-	handler      handler.EventHandler
+	handler      handler.TypedEventHandler[client.Object, request]
 	predicates   []predicate.Predicate
 	onlyMetadata bool
 }
+
+// untypedWatchesInput is a WatchesInput of any type of request.
+type untypedWatchesInput interface {
+	setPredicates([]predicate.Predicate)
+	setOnlyMetadata()
+}
+
+func (w *WatchesInput[request]) setPredicates(p []predicate.Predicate) { w.predicates = p }
+func (w *WatchesInput[request]) setOnlyMetadata()                      { w.onlyMetadata = true }
 
 // ForOption changes what For does.
 type ForOption interface {
@@ -41,19 +50,19 @@ type OwnsOption interface {
 
 // WatchesOption changes what Watches does.
 type WatchesOption interface {
-	ApplyToWatches(*WatchesInput)
+	ApplyToWatches(untypedWatchesInput)
 }
 
 // Predicates are an option for For, Owns and Watches: they decide which events of that one watch
-// reach the controller. WithPredicates makes them. Builder.WithEventFilter is for all watches.
+// reach the controller. WithPredicates makes them. For all watches, use Builder.WithEventFilter.
 type Predicates struct{ predicates []predicate.Predicate }
 
 // WithPredicates lets an event of one watch through only if all the predicates do:
 //
 //	For(&appsv1.Deployment{}, builder.WithPredicates(predicate.GenerationChangedPredicate{}))
 //
-// wakes the controller when a Deployment's spec changes, and not when its status does. If it's given
-// twice for one watch, the last one counts.
+// wakes the controller when a Deployment's spec changes, but not when its status does. If you use
+// it twice for one watch, the last one counts.
 func WithPredicates(predicates ...predicate.Predicate) Predicates { return Predicates{predicates} }
 
 // ApplyToFor implements ForOption.
@@ -63,13 +72,13 @@ func (p Predicates) ApplyToFor(input *ForInput) { input.predicates = p.predicate
 func (p Predicates) ApplyToOwns(input *OwnsInput) { input.predicates = p.predicates }
 
 // ApplyToWatches implements WatchesOption.
-func (p Predicates) ApplyToWatches(input *WatchesInput) { input.predicates = p.predicates }
+func (p Predicates) ApplyToWatches(input untypedWatchesInput) { input.setPredicates(p.predicates) }
 
 type onlyMetadata struct{}
 
 // OnlyMetadata watches and caches only the metadata of the objects. Use it for many or big objects,
 // and for kinds that have no Go type. Read them as metav1.PartialObjectMetadata with their kind
-// set: a read of the whole type needs a second informer, which may be at another resourceVersion.
+// set: reading the whole object needs a second informer, which may be at another resourceVersion.
 var OnlyMetadata = onlyMetadata{}
 
 // ApplyToFor implements ForOption.
@@ -79,12 +88,12 @@ func (onlyMetadata) ApplyToFor(input *ForInput) { input.onlyMetadata = true }
 func (onlyMetadata) ApplyToOwns(input *OwnsInput) { input.onlyMetadata = true }
 
 // ApplyToWatches implements WatchesOption.
-func (onlyMetadata) ApplyToWatches(input *WatchesInput) { input.onlyMetadata = true }
+func (onlyMetadata) ApplyToWatches(input untypedWatchesInput) { input.setOnlyMetadata() }
 
 type matchEveryOwner struct{}
 
-// MatchEveryOwner makes Owns enqueue all owners of For's kind, and not only the one whose reference
-// has controller: true.
+// MatchEveryOwner makes Owns enqueue all owners of For's kind, instead of only the one whose
+// reference has controller: true.
 var MatchEveryOwner = &matchEveryOwner{}
 
 // ApplyToOwns implements OwnsOption.

@@ -59,7 +59,7 @@ func (b *WebhookBuilder[T]) WithDefaulter(
 	return b
 }
 
-// WithCustomDefaulter is WithDefaulter for a defaulter of any object.
+// WithCustomDefaulter is WithDefaulter for a defaulter that takes any object.
 func (b *WebhookBuilder[T]) WithCustomDefaulter(
 	defaulter admission.CustomDefaulter, opts ...admission.DefaulterOption,
 ) *WebhookBuilder[T] {
@@ -79,7 +79,7 @@ func (b *WebhookBuilder[T]) WithValidator(validator admission.Validator[T]) *Web
 	return b
 }
 
-// WithCustomValidator is WithValidator for a validator of any object.
+// WithCustomValidator is WithValidator for a validator that takes any object.
 func (b *WebhookBuilder[T]) WithCustomValidator(
 	validator admission.CustomValidator,
 ) *WebhookBuilder[T] {
@@ -93,8 +93,8 @@ func (b *WebhookBuilder[T]) WithValidatorCustomPath(customPath string) *WebhookB
 	return b
 }
 
-// WithConverter adds a converter, such as the one that conversion.NewHubSpokeConverter returns. A
-// kind whose types convert themselves needs none.
+// WithConverter adds a converter, such as the one from conversion.NewHubSpokeConverter. A kind
+// whose types convert themselves doesn't need one.
 func (b *WebhookBuilder[T]) WithConverter(
 	converterConstructor func(*runtime.Scheme) (conversion.Converter, error),
 ) *WebhookBuilder[T] {
@@ -110,7 +110,7 @@ func (b *WebhookBuilder[T]) WithLogConstructor(
 	return b
 }
 
-// WithContextFunc sets a function that may copy values from the HTTP request to the webhooks'
+// WithContextFunc sets a function that can copy values from the HTTP request to the webhooks'
 // contexts.
 func (b *WebhookBuilder[T]) WithContextFunc(
 	contextFunc func(context.Context, *http.Request) context.Context,
@@ -125,11 +125,10 @@ func (b *WebhookBuilder[T]) RecoverPanic(recoverPanic bool) *WebhookBuilder[T] {
 	return b
 }
 
-// Complete registers the webhooks. It leaves a path alone that has a webhook already.
+// Complete registers the webhooks. If a path already has a webhook, it keeps that one.
 //
-// Errors: It returns an error if the scheme does not know the kind, if two defaulters or two
-// validators were given, if a path is invalid, or if the kind's versions cannot all be converted.
-// Nothing is registered then.
+// Errors: the scheme doesn't know the kind; there are two defaulters or two validators; a path is
+// invalid; the kind's versions can't all be converted. In these cases nothing is registered.
 func (b *WebhookBuilder[T]) Complete() error {
 	if b.object == nil {
 		return errors.New("WebhookManagedBy needs an object, such as &v1.Banana{}: its type " +

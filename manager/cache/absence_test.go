@@ -156,7 +156,7 @@ func TestACacheThatIsStaleSaysSinceWhenAndWhatHasAnswered(t *testing.T) {
 		require.NotContains(t, err.Error(), "<body>", "the first line is enough")
 		require.False(t, apierrors.IsNotFound(err))
 		require.Len(t, log.with("An informer cannot read", "Log in at corp"), 2, "once for the watch and once for the list, and not with every try")
-		require.Empty(t, log.with("A kind is gone"))
+		require.Empty(t, log.with("A kind was removed"))
 	})
 }
 

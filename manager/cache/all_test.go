@@ -90,7 +90,7 @@ func TestAllEndsWithItsError(t *testing.T) {
 		defer w.end()
 		require.ErrorContains(t, only(w.Cache, client.InNamespace("shop")), `namespace "shop"`)
 		require.ErrorContains(t, only(w.Cache, client.Continue("x")), "leave Continue out")
-		require.ErrorContains(t, only(struct{ client.Reader }{w.Cache}), "no cache that New has returned")
+		require.ErrorContains(t, only(struct{ client.Reader }{w.Cache}), "isn't a cache from New")
 		for _, err := range cache.All(t.Context(), w.Cache, &myMetadata{PartialObjectMetadata: *metadataOf(configMapKind)}) {
 			require.Error(t, err)
 		}

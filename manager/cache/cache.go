@@ -1,6 +1,6 @@
-// Package cache answers reads from informers, and hands the informers out for their events.
+// Package cache answers reads from informers, and gives out these informers for their events.
 //
-// A read names a kind; the cache starts the kind's informer, in each namespace that the Options
+// When you read a kind, the cache starts the kind's informer in each namespace that the Options
 // name, waits until it has listed, and copies objects out of its store.
 //
 // Neighbours: below it is package informer, which lists and watches. Above it are sources, which
@@ -20,17 +20,16 @@ import (
 )
 
 // Cache answers reads from memory. The first read of a kind starts an informer and waits for it;
-// all that follow cost no request.
+// all later reads cost no request.
 //
-// What New returns can do more: see WaitForSync, All, KindWaiter and WriteWaiter.
+// The cache that New returns can do more: see WaitForSync, All, KindWaiter and WriteWaiter.
 type Cache interface {
 	// Reader answers Get and List.
 	//
-	// What it returns is a copy, unless the caller or the Options asked for UnsafeDisableDeepCopy.
-	// A Get with the name of an object that is not there is a NotFound error; one of a namespace
-	// that the cache does not have is another error. A List is one moment of each informer; its
-	// items come in no particular order. The cache refuses Continue, and field selectors that it
-	// has no index for.
+	// It returns copies, unless the caller or the Options set UnsafeDisableDeepCopy. A Get of an
+	// object that doesn't exist is a NotFound error; a Get in a namespace that the cache doesn't
+	// have is a different error. A List shows each informer at one moment, with its items in no
+	// particular order. The cache refuses Continue, and field selectors that it has no index for.
 	client.Reader
 
 	Informers
@@ -52,14 +51,14 @@ func New(config *rest.Config, opts Options) (Cache, error) {
 	return newObjectCache(config, opts, settings), nil
 }
 
-// ErrCacheNotStarted is the answer to a read before Start.
+// ErrCacheNotStarted is the error of a read before Start.
 type ErrCacheNotStarted struct{}
 
 func (*ErrCacheNotStarted) Error() string {
 	return "the cache does not run yet: call its Start before anything is read from it"
 }
 
-// ErrResourceNotCached is the answer to a read of a kind that has no informer, if the Options have
+// ErrResourceNotCached is the error of a read of a kind without an informer, if the Options have
 // ReaderFailOnMissingInformer.
 type ErrResourceNotCached struct {
 	GVK schema.GroupVersionKind
@@ -70,8 +69,8 @@ func (e ErrResourceNotCached) Error() string {
 		"from starting one", e.GVK)
 }
 
-// WaitForSync waits until all informers of a cache have listed, as WaitForCacheSync does. The error
-// is a *SyncError that says which of them have not, and why, if the cache is one that New returned.
+// WaitForSync waits until all informers of a cache have listed, as WaitForCacheSync does. For a
+// cache from New, the error is a *SyncError that says which informers haven't listed, and why.
 func WaitForSync(ctx context.Context, c Informers) error {
 	if explains, ok := c.(interface{ WaitForSync(context.Context) error }); ok {
 		return explains.WaitForSync(ctx)
@@ -82,51 +81,54 @@ func WaitForSync(ctx context.Context, c Informers) error {
 	return fmt.Errorf("a cache did not sync, and a %T does not say why: %w", c, context.Cause(ctx))
 }
 
-// Informers are the informers of a cache: one for each kind of objects that was asked for.
+// Informers are the informers of a cache: one for each kind of objects that was requested.
 type Informers interface {
-	// GetInformer returns the informer of obj's kind, and starts it if there is none. It waits
-	// until the informer has listed, if the cache runs and BlockUntilSynced does not say otherwise.
+	// GetInformer returns the informer of obj's kind, and starts it if there is none. If the cache
+	// runs, it waits until the informer has listed, unless BlockUntilSynced is false.
 	GetInformer(ctx context.Context, obj client.Object, opts ...InformerGetOption) (Informer, error)
-	// GetInformerForKind does the same for a kind, whose objects are typed if the scheme knows it.
+	// GetInformerForKind does the same for a kind. Its objects are typed if the scheme knows the
+	// kind.
 	GetInformerForKind(ctx context.Context, gvk schema.GroupVersionKind,
 		opts ...InformerGetOption) (Informer, error)
-	// RemoveInformer stops an informer, and its handlers, and forgets its objects.
+	// RemoveInformer stops an informer and its handlers, and drops its objects.
 	RemoveInformer(ctx context.Context, obj client.Object) error
-	// Start runs all informers, even those that are asked for later, until the context ends.
+	// Start runs all informers, including those that are requested later, until the context ends.
 	Start(ctx context.Context) error
-	// WaitForCacheSync waits until all informers have listed. It returns false if the context ended
-	// before.
+	// WaitForCacheSync waits until all informers have listed. It returns false if the context ends
+	// first.
 	WaitForCacheSync(ctx context.Context) bool
 
 	client.FieldIndexer
 }
 
 // Informer is one informer of a cache. Its methods have client-go's types, because a user's own
-// code may call them; informer.Informer is what is behind it.
+// code may call them; the implementation is informer.Informer.
 type Informer interface {
-	// AddEventHandler adds a handler, which first learns of all objects that are there.
+	// AddEventHandler adds a handler, which first gets all existing objects.
 	AddEventHandler(
 		handler informer.ResourceEventHandler) (informer.ResourceEventHandlerRegistration, error)
-	// AddEventHandlerWithResyncPeriod also reports all objects again, once a period.
+	// AddEventHandlerWithResyncPeriod also reports all objects again, once every period.
 	AddEventHandlerWithResyncPeriod(handler informer.ResourceEventHandler,
 		resyncPeriod time.Duration) (informer.ResourceEventHandlerRegistration, error)
+	// AddEventHandlerWithOptions needs no Logger. The default ResyncPeriod is the cache's
+	// SyncPeriod.
 	AddEventHandlerWithOptions(handler informer.ResourceEventHandler,
-		options informer.HandlerOptions) (informer.ResourceEventHandlerRegistration, error)
-	// RemoveEventHandler removes a handler. It does no harm to do it twice.
+		options informer.ResourceEventHandlerOptions) (informer.ResourceEventHandlerRegistration, error)
+	// RemoveEventHandler removes a handler. Removing it twice does no harm.
 	RemoveEventHandler(handle informer.ResourceEventHandlerRegistration) error
-	// AddIndexers adds indices. Objects that are there are indexed before it returns.
+	// AddIndexers adds indices. Existing objects are indexed before it returns.
 	AddIndexers(indexers informer.Indexers) error
 	// HasSynced reports whether the first list is in the store.
 	HasSynced() bool
-	// HasSyncedChecker has a channel for the same.
+	// HasSyncedChecker returns a channel for the same.
 	HasSyncedChecker() informer.DoneChecker
-	// IsStopped reports whether the informer has stopped. It cannot be started again.
+	// IsStopped reports whether the informer has stopped. It can't be started again.
 	IsStopped() bool
 }
 
-// InformerGetOptions is what GetInformer can be told.
+// InformerGetOptions are the options of GetInformer.
 type InformerGetOptions struct {
-	// BlockUntilSynced says whether GetInformer waits for the first list; nil is true.
+	// BlockUntilSynced says whether GetInformer waits for the first list; nil means true.
 	BlockUntilSynced *bool
 }
 

@@ -20,40 +20,41 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// removableKind stands between an informer and the server, and notices when the server doesn't have
-// the kind any more. Then it answers in the server's place: there are no objects, and nothing
-// happens to them. So the informer itself needn't know about it. When the kind is back, the watch
-// ends as one that has expired, and the informer lists.
+// removableKind stands between an informer and the server, and notices when the server no longer
+// serves the kind. From then on it answers instead of the server: there are no objects, and nothing
+// happens to them. So the informer itself doesn't have to know. When the kind is back, the watch
+// ends as an expired one does, and the informer lists.
 //
-// Until the kind is known to be gone (see removal), a 404 is an error like any other: the informer
-// keeps its objects and tries again, and the error says since when it's been stale, and why.
+// Until the kind is known to be removed (see removal), a 404 is an error like any other: the
+// informer keeps its objects and tries again, and the error says how long it has been stale, and
+// why.
 type removableKind struct {
 	*informer.ListWatch[client.Object] // the informer also asks it for its identity
 	kind                               schema.GroupVersionKind
 	bookmarks                          bool
 	log                                logr.Logger
-	// ask asks discovery. With saysNothing comes an error: what answered instead.
+	// ask calls discovery. With saysNothing it returns an error: what answered instead.
 	ask  func(context.Context) (discovery, error)
 	move func() error // ends this informer, because the kind has moved
-	// holdsObjects reports whether the informer has objects that the end of the kind would delete.
+	// holdsObjects reports whether the informer has objects that the kind's removal would delete.
 	holdsObjects func() bool
 
 	// Used by the reflector's goroutine only:
 	removal  removal
-	first404 time.Time // since the last answer that was about the kind; zero if there was none
+	first404 time.Time // since the last answer about the kind; zero if there was none
 	newest   string    // the newest version that is known here, for an empty list
 
 	refusal *refusal
 
-	// absent is what reads are told: nil if the kind is there. The reflector's goroutine sets it; a
-	// read that has waited for the kind's return clears it.
+	// absent is what reads see: nil if the kind exists. The reflector's goroutine sets it; a read
+	// that has waited for the kind's return clears it.
 	absent atomic.Pointer[absence]
 }
 
 // absence is the state of a kind that was removed.
 type absence struct {
 	isBack bool
-	// the version of the first list after its return: reads wait until the store has it
+	// the version of the first list after its return: reads wait until it's in the store
 	listed string
 }
 
@@ -80,7 +81,7 @@ func (w *removableKind) List(
 		if w.newest != "" {
 			return &informer.List[client.Object]{ResourceVersion: w.newest}, nil
 		}
-		// It was never listed, so no version is known at which it was empty.
+		// It was never listed, so we don't know a version at which it was empty.
 		if err := w.untilBack(ctx, nil, 0); err != nil {
 			return nil, err
 		}
@@ -106,7 +107,7 @@ func (w *removableKind) Watch(
 		sleeping := &sleepingWatch{from: w, ctx: ctx, closed: make(chan struct{})}
 		if streams {
 			if sleeping.version = w.newest; sleeping.version == "" {
-				// so that it is listed
+				// so that it's listed
 				return nil, apierrors.NewBadRequest("a kind that is gone has no version to begin " +
 					"with")
 			}
@@ -130,13 +131,13 @@ func (w *removableKind) Watch(
 	return opened, nil
 }
 
-// isGone reports whether reads have nothing to wait for.
+// isGone reports whether the kind was removed, so that reads have nothing to wait for.
 func (w *removableKind) isGone() bool {
 	now := w.absent.Load()
 	return now != nil && !now.isBack
 }
 
-// listed is called when all objects have been read from the server. They are not in the store yet.
+// listed is called when all objects have been read from the server. They aren't in the store yet.
 func (w *removableKind) listed(version string) {
 	if w.isGone() {
 		w.absent.Store(&absence{isBack: true, listed: version})
@@ -144,7 +145,7 @@ func (w *removableKind) listed(version string) {
 	}
 }
 
-// returningWatch is the watch of a kind that is back, and begins with all objects.
+// returningWatch is the watch of a kind that is back. It begins with all objects.
 type returningWatch struct {
 	informer.Watch[client.Object]
 	of *removableKind
@@ -160,15 +161,17 @@ func (r returningWatch) Next() (informer.Event[client.Object], error) {
 	return event, err
 }
 
-// noteVersion remembers the version that the informer has: it refuses an empty list that is older.
+// noteVersion remembers the informer's version, because the informer refuses an empty list that is
+// older.
 func (w *removableKind) noteVersion(options metav1.ListOptions) {
 	if options.ResourceVersion != "" {
 		w.newest = options.ResourceVersion
 	}
 }
 
-// note takes in the server's answer, and returns the error for the reflector: the same one and why
-// the objects stay, or that the answer is about another kind, which has the same path.
+// note processes the server's answer and returns the error for the reflector. Either it's the same
+// error with the reason why the objects stay, or it says that the answer is about a different kind
+// on the same path.
 func (w *removableKind) note(ctx context.Context, err error) error {
 	is404 := apierrors.IsNotFound(err)
 	if err != nil && !is404 {
@@ -205,8 +208,8 @@ func (w *removableKind) served() error {
 	return nil
 }
 
-// stale is the error of an informer that keeps its objects, although its path was answered with
-// 404, or by what may be another kind (err is nil then).
+// stale returns the error of an informer that keeps its objects, although its path was answered
+// with a 404, or maybe by another kind (err is nil then).
 func (w *removableKind) stale(err error, says discovery, instead error) error {
 	if err == nil {
 		err = errors.New("its path is answered again")
@@ -231,10 +234,10 @@ func (w *removableKind) stale(err error, says discovery, instead error) error {
 func (w *removableKind) disappeared() {
 	w.removal.isGone = true
 	w.absent.Store(&absence{})
-	w.log.Info("A kind is gone, and its informer waits until it is back", "kind", w.kind.String())
+	w.log.Info("A kind was removed, and its informer waits until it is back", "kind", w.kind.String())
 }
 
-// untilGone waits until the kind is gone, and returns false if the context ends before. The 404
+// untilGone waits until the kind is removed, and returns false if the context ends first. The 404
 // that proves it is a refusal.
 func (w *removableKind) untilGone(ctx context.Context) bool {
 	for {
@@ -250,7 +253,7 @@ func (w *removableKind) untilGone(ctx context.Context) bool {
 	}
 }
 
-// untilBack waits until the kind is served again. It returns io.EOF after patience, unless that is
+// untilBack waits until the kind is served again. It returns io.EOF after patience, unless that's
 // 0.
 func (w *removableKind) untilBack(
 	ctx context.Context, closed <-chan struct{}, patience time.Duration,
@@ -288,12 +291,12 @@ func (w *removableKind) untilBack(
 	}
 }
 
-// lookForKind is the pause between requests that look for a kind that is gone: small ones, which
-// every client may send. A watch of the CustomResourceDefinitions would be faster, but most
-// programs may not read these.
+// lookForKind is the pause between requests that look for a removed kind. They're small, and every
+// client is allowed to send them. A watch of the CustomResourceDefinitions would be faster, but
+// most programs may not read these.
 const lookForKind = 5 * time.Second
 
-// sleepingWatch is the watch of a kind that is gone.
+// sleepingWatch is the watch of a removed kind.
 type sleepingWatch struct {
 	from     *removableKind
 	ctx      context.Context // of the request, which this value stands for

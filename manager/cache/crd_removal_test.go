@@ -180,7 +180,7 @@ func TestAKindThatIsBackInAnotherPlaceIsReadThere(t *testing.T) {
 	}
 }
 
-// A mapper of somebody else may not be able to forget. To start another informer at the old place would help nobody.
+// A mapper of somebody else may not be able to forget. Starting another informer at the old place would help no one.
 func TestAKindStaysGoneForAMapperThatDoesNotKnowItsNewPlace(t *testing.T) {
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(widgetKind, meta.RESTScopeNamespace)
@@ -225,7 +225,7 @@ func TestAKindThatWasGoneBeforeItWasListedIsReadWhenItIsBack(t *testing.T) {
 				w.server.Register(widgetHere)
 				w.widget("default", "a", nil)
 				w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "widgets", UserAgent: "the-cache"}, Times: 2, Status: fakeapi.Unavailable()})
-				w.within(time.Minute, func() bool { return get() == nil })
+				w.within(2*time.Minute, func() bool { return get() == nil }) // after two failures, the back-off may take one
 				w.server.Unregister(widgets)
 			}
 		})
@@ -258,7 +258,7 @@ func TestAControllerGoesOnWhenItsKindIsInstalledDeletedAndInstalledAgain(t *test
 			}),
 		})
 		require.NoError(t, err)
-		require.NoError(t, c.Watch(source.Kind(w.Cache, freeOf(widgetKind), &handler.EnqueueRequestForObject{})))
+		require.NoError(t, c.Watch(source.Kind[client.Object](w.Cache, freeOf(widgetKind), &handler.EnqueueRequestForObject{})))
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- c.Start(ctx) }()

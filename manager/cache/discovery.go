@@ -14,23 +14,23 @@ import (
 	served "github.com/loopwright/loopwright/manager/internal/discovery"
 )
 
-// removal is what's known about whether a kind was removed from the server.
+// removal is what we know about whether a kind was removed from the server.
 //
-// A list that's answered with 404 proves nothing: it's what a load balancer without a backend says,
-// and so does a server that hasn't learned of a new CustomResourceDefinition yet. If we took that
-// for the end of a kind, we'd report the deletion of objects that are all there. So each 404 is a
-// reason to ask discovery, and only a sound document that doesn't list the kind counts:
+// A 404 for a list proves nothing: a load balancer without a backend sends one, and so does a
+// server that hasn't heard of a new CustomResourceDefinition yet. If we took it for the end of a
+// kind, we'd report the deletion of objects that all still exist. So each 404 is a reason to ask
+// discovery, and only a valid document that doesn't list the kind counts:
 //
 //	what                  threshold                     then
 //	answers in a row      3, at least 2 s apart         the kind is gone, once the time is up
 //	time, no objects      10 s                          reads fail: there's nothing to report
 //	time, with objects    75 s                          the objects are reported as deleted
 //
-// One sound answer may come from a replica of the API server that's behind. The answers are apart
-// so that they aren't all from the same moment, and 75 s are time enough for a load balancer to
-// take a replica out that isn't ready (with the usual three checks, 10 s apart, it takes 30 s). With
-// no objects, a mistake harms no one: that's the usual case, because a server deletes the objects
-// of a kind before the kind itself, and the watch reports each of them.
+// One valid answer may come from a replica of the API server that is behind. That's why the answers
+// have to be spread over time. 75 s are enough for a load balancer to take an unready replica out
+// (with the usual three checks, 10 s apart, it takes 30 s). Without objects, a mistake harms no
+// one, and that's the usual case: a server deletes the objects of a kind before the kind itself,
+// and the watch reports each of them.
 type removal struct {
 	since, last time.Time // the first and the last answer that counts
 	answers     int
@@ -45,7 +45,7 @@ const (
 	discoveryAnswersFor = 30 * time.Second // how long a question may take
 )
 
-// answered404 is for a 404, and what discovery says about it.
+// answered404 processes a 404, and what discovery says about it.
 func (r removal) answered404(now time.Time, says discovery, holdsObjects bool) removal {
 	switch {
 	case says == saysServed:
@@ -75,26 +75,26 @@ const (
 	saysServed
 	saysMissing
 	// saysMoved: the server has the kind under another resource name, or with another scope. Under
-	// the old one, it is missing.
+	// the old one, it's missing.
 	saysMoved
 )
 
-// KindGoneError is the answer to a read of a kind that the server served once and serves no more.
-// It is a meta.IsNoMatchError and no NotFound error: that an object is not there is not what it
-// says.
+// KindGoneError is the error of a read of a kind that the server used to serve and no longer does.
+// It's a meta.IsNoMatchError, and not a NotFound error, which would say that an object doesn't
+// exist.
 //
-// A 404 alone never leads to it: see removal for what does. Until then, reads are answered with what
-// there was, and CheckHealth says since when that is old, and what has answered.
+// A 404 alone never leads to it: see removal for the rules. Until then, reads return the objects
+// that the cache has, and CheckHealth says how long they've been stale, and who answered instead.
 //
-// The informer of such a kind sends no more lists and watches. Its handlers are told the end of
-// what was left, and stay. It looks for the kind every five seconds, and goes on where it is served
-// again: its handlers are told what is new, and reads are answered when that is in the store. So
-// nobody has to ask for another informer, and IsStopped stays false. If the kind is back with
-// another resource name or scope, the informer ends as after RemoveInformer: reads start another
-// one, and sources ask for it.
+// The informer of a removed kind sends no more lists and watches. Its handlers get the deletions of
+// the remaining objects, and stay. Every five seconds the informer checks whether the kind is
+// served again. If so, it resumes: its handlers get the new objects, and reads are answered once
+// these are in the store. So you don't have to get another informer, and IsStopped stays false. If
+// the kind is back with another resource name or scope, the informer ends as after RemoveInformer:
+// reads start a new one, and sources get it.
 //
-// controller-runtime's informer asks for the kind forever, twice a minute or more, and reads answer
-// with what there was last.
+// controller-runtime's informer retries forever, at least twice a minute, and reads return the last
+// objects that it had.
 type KindGoneError struct {
 	GVK schema.GroupVersionKind
 }
@@ -109,8 +109,8 @@ func (e *KindGoneError) Unwrap() error {
 		SearchedVersions: []string{e.GVK.Version}}
 }
 
-// discover asks the server whether it serves a kind. It says neither yes nor no without a discovery
-// document that says so; the error is then what has answered.
+// discover asks the server whether it serves a kind. It needs a discovery document for a yes or a
+// no; otherwise the error says what answered.
 func (c *objectCache) discover(
 	ctx context.Context, mapping *meta.RESTMapping,
 ) (discovery, error) {
@@ -143,10 +143,10 @@ func (c *objectCache) discover(
 }
 
 // move removes the informers of a kind that is back under another resource name, or with another
-// scope. Readers and sources of the kind get others, as after RemoveInformer.
+// scope. Readers and sources of the kind get new ones, as after RemoveInformer.
 //
-// It leaves those that have not noticed yet that the old kind is gone: their handlers are still to
-// be told. Each of them will call it, too.
+// It leaves informers alone that haven't noticed yet that the old kind was removed, because their
+// handlers still have to hear of it. Each of them will call move, too.
 func (c *objectCache) move(from *meta.RESTMapping) error {
 	kind := from.GroupVersionKind
 	meta.MaybeResetRESTMapper(c.options.Mapper)
@@ -176,14 +176,14 @@ func (c *objectCache) move(from *meta.RESTMapping) error {
 
 var errMapperIsOld = errors.New("it cannot be reset, and has the old one")
 
-// KindWaiter is a cache that can be asked to wait for a kind that is not installed yet.
+// KindWaiter is a cache that can wait for a kind that isn't installed yet.
 type KindWaiter interface {
 	// WaitForKind returns nil when the kind is installed, and an error when the context has ended.
 	WaitForKind(ctx context.Context, gvk schema.GroupVersionKind) error
 }
 
-// WaitForKind implements KindWaiter. It asks the RESTMapper, at once and then with pauses that grow
-// to lookForKind.
+// WaitForKind implements KindWaiter. It asks the RESTMapper, first at once and then with pauses
+// that grow to lookForKind.
 func (c *objectCache) WaitForKind(ctx context.Context, gvk schema.GroupVersionKind) error {
 	for pause := 250 * time.Millisecond; ; pause = min(2*pause, lookForKind) {
 		versions := []string{gvk.Version}

@@ -1,32 +1,32 @@
 // # Watches
 //
-// A kind has at most one watch for each namespace that the Options name, whoever asks for it:
-// readers, sources and indices. Typed, unstructured and metadata-only objects have their own:
+// A kind has at most one watch for each namespace in the Options, however many readers, sources and
+// indices use it. Typed, unstructured and metadata-only objects have their own:
 //
-//	asked for        has the watch of
+//	requested        watch
 //	typed            its own
 //	unstructured     its own
-//	metadata-only    typed or unstructured objects if one of these is there; its own otherwise
+//	metadata-only    that of typed or unstructured objects if there is one; otherwise its own
 //
-// Metadata is a part of every object, so a reader of metadata loses nothing, and notices nothing:
-// what it reads, and what its handlers are called with, is a PartialObjectMetadata. A Transform has
-// then seen the whole object.
+// Metadata is a part of every object, so a reader of metadata loses nothing and doesn't notice: its
+// reads and its handlers get a PartialObjectMetadata. But a Transform has then seen the whole
+// object.
 //
-// An unstructured object is never made of a typed one. The decoder drops the fields that the Go
-// type does not have, because it is older than the server, or somebody else's. A reader that
-// changes a label and updates the object would delete these fields in the cluster. The other way
-// round it would be safe, but every read and every event would have to be decoded once more. That
-// costs more than the watch.
+// An unstructured object is never made from a typed one. The decoder drops the fields that the Go
+// type doesn't have, because it's older than the server, or somebody else's. A reader that changes
+// a label and updates the object would delete these fields in the cluster. The other direction
+// would be safe, but every read and every event would have to be decoded again, which costs more
+// than the watch.
 //
-// A metadata informer that is there first stays, with its handlers, when a whole object is asked
-// for later. A program that wants one watch asks for the whole objects first.
+// A metadata informer that exists first stays, with its handlers, when somebody requests whole
+// objects later. If you want only one watch, request the whole objects first.
 //
 // # Kinds that come and go
 //
-// A kind that is not installed is an error that meta.IsNoMatchError recognises. One that was
-// installed and is deleted is a *KindGoneError, which says what happens to its informer. A kind
-// that the program may not read is an error with the rule that is missing. Neither is a NotFound
-// error: that is said only of objects.
+// If a kind isn't installed, you get an error that meta.IsNoMatchError recognises. If it was
+// installed and then deleted, you get a *KindGoneError, which says what happens to its informer. If
+// the program may not read it, the error names the missing rule. None of these is a NotFound error:
+// that's only for objects.
 package cache
 
 import (
@@ -43,9 +43,9 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// gvkInformer is what readers of a kind have: an informer for each namespace, or one for all. It is
-// no Informer itself; public is. It never changes, so it is read without a lock. One of metadata
-// may have the informers of whole objects; see sharedFormLocked.
+// gvkInformer is the informer of a kind as readers see it: one for each namespace, or one for all.
+// It isn't an Informer itself; public is. It never changes, so you can read it without a lock. A
+// gvkInformer of metadata may use the informers of whole objects; see sharedFormLocked.
 type gvkInformer struct {
 	objectKind
 	cache      *objectCache
@@ -55,8 +55,8 @@ type gvkInformer struct {
 	public     *publicInformer
 }
 
-// forNamespace is the informer that has the objects of a namespace. That of all namespaces has
-// those that have none of their own.
+// forNamespace returns the informer that has the objects of a namespace. The one for all namespaces
+// has the objects of those that have none of their own.
 func (g *gvkInformer) forNamespace(namespace string) (*namespaceInformer, error) {
 	if !g.namespaced {
 		return g.namespaces[0], nil
@@ -72,8 +72,8 @@ func (g *gvkInformer) forNamespace(namespace string) (*namespaceInformer, error)
 		g.resource)
 }
 
-// forList are the informers that a list of a namespace goes to. A kind without namespaces has all
-// its objects in one, whatever namespace is asked for, as it is at the server.
+// forList returns the informers for a list of a namespace. A kind without namespaces has all its
+// objects in one informer, whatever namespace the list names, as on the server.
 func (g *gvkInformer) forList(namespace string) ([]*namespaceInformer, error) {
 	if namespace == AllNamespaces || !g.namespaced {
 		return g.namespaces, nil
@@ -85,18 +85,18 @@ func (g *gvkInformer) forList(namespace string) ([]*namespaceInformer, error) {
 	return []*namespaceInformer{in}, nil
 }
 
-// existing is the informer of a kind, or nil.
+// existing returns the informer of a kind, or nil.
 func (c *objectCache) existing(kind objectKind) *gvkInformer {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.byGVK[kind]
 }
 
-// informerInMaking is one that informerOf is making: perhaps it is still asking the server for the
-// resource.
+// informerInMaking is an informer that informerOf is making: it may still be asking the server for
+// the resource.
 type informerInMaking struct {
 	objectKind
-	ended chan struct{} // closed by informerOf, when the informer is there or cannot be made
+	ended chan struct{} // closed by informerOf, when the informer exists or can't be made
 }
 
 // beginMaking notes that an informer is being made, until the caller calls end.
@@ -113,9 +113,9 @@ func (c *objectCache) beginMaking(kind objectKind) (end func()) {
 	}
 }
 
-// waitForMaking waits until the informers that are being made now are there, or could not be made:
-// those of a kind, or all if it is nil. controller-runtime holds the lock of its informers
-// meanwhile, so its reads wait there.
+// waitForMaking waits for the informers that are being made now, until they exist or have failed.
+// It waits for those of a kind, or for all if kind is nil. controller-runtime holds the lock of its
+// informers meanwhile, so its reads wait there.
 func (c *objectCache) waitForMaking(ctx context.Context, kind *objectKind) error {
 	c.mu.RLock()
 	making := slices.Clone(c.making)
@@ -134,7 +134,7 @@ func (c *objectCache) waitForMaking(ctx context.Context, kind *objectKind) error
 	return nil
 }
 
-// informerOf is the informer of a kind. It is made if there is none.
+// informerOf returns the informer of a kind, and makes it if there is none.
 func (c *objectCache) informerOf(kind objectKind) (*gvkInformer, error) {
 	if g := c.existing(kind); g != nil {
 		return g, nil
@@ -193,9 +193,9 @@ func isNamespaced(mapping *meta.RESTMapping) bool {
 	return mapping.Scope.Name() == meta.RESTScopeNameNamespace
 }
 
-// sharedFormLocked is the form of the objects in the informers of a kind. A reader of metadata
-// needs no watch of its own where there is another. All forms of a kind have the same namespaces
-// and selectors.
+// sharedFormLocked is the form of the objects in a kind's informers. A reader of metadata needs no
+// watch of its own if there is another one. All forms of a kind have the same namespaces and
+// selectors.
 func (c *objectCache) sharedFormLocked(kind objectKind, first scope) informer.Form {
 	if kind.form != informer.FormMetadata {
 		return kind.form
@@ -209,9 +209,9 @@ func (c *objectCache) sharedFormLocked(kind objectKind, first scope) informer.Fo
 	return informer.FormMetadata
 }
 
-// RemoveInformer implements Informers. A handler that was added to it is not called any more.
-// Indices are there again when the informer is. An informer whose objects serve metadata readers as
-// well goes on for these.
+// RemoveInformer implements Informers. The informer's handlers are no longer called. Indices come
+// back with the informer. If its objects also serve metadata readers, the informer keeps running
+// for these.
 func (c *objectCache) RemoveInformer(_ context.Context, obj client.Object) error {
 	kind, err := c.kindOf(obj)
 	if err != nil {
@@ -236,7 +236,7 @@ func (c *objectCache) removeLocked(g *gvkInformer) {
 	}
 }
 
-// informerForRead is the informer for a read of a namespace into an object or a list. That
+// informerForRead returns the informer for reading a namespace into an object or a list. That
 // namespace has listed; the others may be slow, or forbidden.
 func (c *objectCache) informerForRead(
 	ctx context.Context, into runtime.Object, namespace string,
@@ -255,7 +255,8 @@ func (c *objectCache) informerForRead(
 	return g, g.waitForRead(ctx, namespace)
 }
 
-// informerToRead is the informer of a kind, which a read starts if the Options allow it.
+// informerToRead returns the informer of a kind. If there is none, it starts one, if the Options
+// allow that.
 func (c *objectCache) informerToRead(ctx context.Context, kind objectKind) (*gvkInformer, error) {
 	if !c.options.ReaderFailOnMissingInformer {
 		return c.informerOf(kind)
@@ -272,8 +273,7 @@ func (c *objectCache) informerToRead(ctx context.Context, kind objectKind) (*gvk
 	return nil, &ErrResourceNotCached{GVK: kind.GroupVersionKind}
 }
 
-// GetInformer implements Informers. All callers that ask for one kind of objects get the same
-// informer.
+// GetInformer implements Informers. All callers get the same informer for the same kind of objects.
 func (c *objectCache) GetInformer(
 	ctx context.Context, obj client.Object, opts ...InformerGetOption,
 ) (Informer, error) {
@@ -286,7 +286,7 @@ func (c *objectCache) GetInformer(
 
 // GetInformerForKind implements Informers.
 //
-// If the scheme does not know the kind, the objects are unstructured. In controller-runtime it is
+// If the scheme doesn't know the kind, the objects are unstructured. In controller-runtime that's
 // an error.
 func (c *objectCache) GetInformerForKind(
 	ctx context.Context, gvk schema.GroupVersionKind, opts ...InformerGetOption,

@@ -24,7 +24,7 @@ type objectCache struct {
 	options  Options
 	settings settings
 	log      logr.Logger
-	// sent to when there is an informer to start, received by Start; one, because Start starts all
+	// sent to when there's an informer to start, received by Start; one, because Start starts all
 	joined  chan struct{}
 	started chan struct{} // closed by Start
 
@@ -37,7 +37,7 @@ type objectCache struct {
 	ended       bool // Start takes in no more informers
 }
 
-// informerName is an informer's place among the others.
+// informerName tells an informer from the others.
 type informerName struct {
 	objectKind
 	namespace string // of its scope
@@ -56,7 +56,7 @@ func newObjectCache(config *rest.Config, opts Options, settings settings) *objec
 	return c
 }
 
-// namespaceInformer is the informer of a kind in one namespace, or in all, and how it is stopped.
+// namespaceInformer is the informer of a kind in one namespace, or in all.
 type namespaceInformer struct {
 	name     informerName
 	scope    scope
@@ -69,7 +69,7 @@ type namespaceInformer struct {
 
 	// Guarded by objectCache.mu:
 	users  int    // those in byGVK
-	cancel func() // ends Run; nil until it is called
+	cancel func() // ends Run; nil until it's called
 }
 
 // newInformer makes an informer, which Start starts.
@@ -94,9 +94,9 @@ func (c *objectCache) newInformer(
 		name: name, scope: scope, from: c.newRemovableKind(from, mapping, scope.bookmarks),
 		log: c.log, failsOnRefusal: c.options.ReaderFailOnRefusal,
 	}
-	handle := c.options.DefaultWatchErrorHandler
-	if handle == nil {
-		handle = logOnce(c.log, mapping.Resource.GroupResource().String(), scope.String())
+	handle := logOnce(c.log, mapping.Resource.GroupResource().String(), scope.String())
+	if c.options.DefaultWatchErrorHandler != nil {
+		handle = informer.ErrorsOnly(c.options.DefaultWatchErrorHandler)
 	}
 	watchError := func(err error) {
 		k.from.refusal.set(err)
@@ -125,8 +125,8 @@ func (c *objectCache) newInformer(
 	return k, nil
 }
 
-// logOnce returns a function that logs the errors of one informer, each when it's another than the
-// last two: an informer that can't read tries a watch and a list in turn.
+// logOnce returns a function that logs the errors of one informer, but only if an error differs
+// from the last two: an informer that can't read tries a watch and a list in turn.
 func logOnce(log logr.Logger, resource, where string) func(error) {
 	last, lastButOne := "", ""
 	return func(err error) {
@@ -145,12 +145,12 @@ func logOnce(log logr.Logger, resource, where string) func(error) {
 	}
 }
 
-// isPreparing reports whether an API server is still filling its own cache of a kind. So it answers
+// isPreparing reports whether an API server is still filling its own cache of a kind. It says so
 // for a second or two after a CustomResourceDefinition was installed, and after its own start. The
-// status has the reason TooManyRequests, as that of a server with too much to do, so only the text
-// tells them apart. When the filling fails, the cause follows in the text, and it is an error.
+// status has the reason TooManyRequests, like that of an overloaded server, so only the text tells
+// them apart. If the filling fails, the cause follows in the text, and it's an error.
 //
-// client-go logs no 429 of a watch, whatever its text, unless its verbosity is raised.
+// client-go never logs a watch's 429, unless its verbosity is raised.
 func isPreparing(err error) bool {
 	var answer apierrors.APIStatus
 	return apierrors.IsTooManyRequests(err) && errors.As(err, &answer) &&
@@ -167,8 +167,8 @@ var (
 	errCacheStopped = timeout{errors.New("the cache has stopped: make another one")}
 )
 
-// Start implements Informers. It returns when all informers have stopped, and so no handler is
-// called any more.
+// Start implements Informers. It returns when all informers have stopped, so no handler is called
+// after that.
 func (c *objectCache) Start(ctx context.Context) error {
 	c.mu.Lock()
 	ran := c.ran
@@ -189,8 +189,8 @@ func (c *objectCache) Start(ctx context.Context) error {
 	return nil
 }
 
-// startInformers starts those that have come, and reports whether others may come. When the context
-// has ended it still starts them: they end at once, and with them all waits.
+// startInformers starts the new informers, and reports whether more may come. When the context has
+// ended it still starts them: they end at once, and with them all waits.
 func (c *objectCache) startInformers(ctx context.Context, running *sync.WaitGroup) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -214,9 +214,9 @@ func (k *namespaceInformer) run(ctx context.Context) {
 	}
 }
 
-// stopLocked ends an informer that is not used any more, without waiting for its end: the caller
-// may be one of its handlers. One that never ran is run with a context that has ended, and so ends
-// its handlers and all waits for it.
+// stopLocked ends an informer that is no longer used, without waiting for it: the caller may be one
+// of its handlers. If it never ran, it's run with a context that has ended, which ends its handlers
+// and all waits for it.
 func (k *namespaceInformer) stopLocked() {
 	if k.cancel == nil {
 		ended, cancel := context.WithCancel(context.Background())

@@ -44,7 +44,7 @@ func keepWithCache(ctx context.Context, config *rest.Config) error {
 		return err
 	}
 	go func() { _ = objects.Start(ctx) }()
-	events := source.Kind(objects, &corev1.ConfigMap{}, &handler.EnqueueRequestForObject{})
+	events := source.Kind[client.Object](objects, &corev1.ConfigMap{}, &handler.EnqueueRequestForObject{})
 	return errors.Join(checksums.Watch(events), checksums.Start(ctx))
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/loopwright/loopwright/manager/client/apiutil"
 )
 
-// objectKind is what readers ask for: a kind, and whether its objects are typed, unstructured or
+// objectKind is what readers request: a kind, and whether its objects are typed, unstructured or
 // metadata only.
 type objectKind struct {
 	schema.GroupVersionKind
@@ -33,11 +33,11 @@ func (k objectKind) String() string {
 	return k.form.String() + " " + k.GroupVersionKind.String()
 }
 
-// kindOf is the kind of an object, or of the objects in a list.
+// kindOf returns the kind of an object, or of the objects in a list.
 func (c *objectCache) kindOf(object runtime.Object) (objectKind, error) {
 	gvk, err := apiutil.GVKForObject(object, c.options.Scheme)
 	if err != nil {
-		return objectKind{}, err // not wrapped: runtime.IsNotRegisteredError does not unwrap
+		return objectKind{}, err // not wrapped: runtime.IsNotRegisteredError doesn't unwrap
 	}
 	// An unstructured object has a list's methods, too, and may be a PriceList.
 	if _, isObject := object.(client.Object); !isObject {
@@ -52,7 +52,7 @@ func (c *objectCache) kindOf(object runtime.Object) (objectKind, error) {
 	return objectKind{gvk, informer.FormTyped}, nil
 }
 
-// exampleOf is an empty object.
+// exampleOf returns an empty object.
 func (c *objectCache) exampleOf(kind objectKind) (client.Object, error) {
 	switch kind.form {
 	case informer.FormUnstructured:
@@ -68,7 +68,7 @@ func (c *objectCache) exampleOf(kind objectKind) (client.Object, error) {
 	}
 	object, ok := made.(client.Object)
 	if !ok {
-		return nil, fmt.Errorf("a %T is no object of a cluster: it has no metadata", made)
+		return nil, fmt.Errorf("a %T isn't an object of a cluster: it has no metadata", made)
 	}
 	return object, nil
 }
@@ -78,9 +78,9 @@ func typeMetaOf(gvk schema.GroupVersionKind) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: version, Kind: kind}
 }
 
-// transformOf sets the kind of typed objects, which the informer's decoder clears as apimachinery's
-// does, and then calls the user's transform. So every read and every event shows the kind, and none
-// has to write it.
+// transformOf sets the kind of typed objects, which the informer's decoder clears like
+// apimachinery's, and then calls the user's transform. So every read and every event shows the
+// kind, and readers don't have to write it.
 func transformOf(
 	gvk schema.GroupVersionKind, transform informer.TransformFunc,
 ) informer.Transform[client.Object] {
@@ -104,13 +104,13 @@ func transformOf(
 	}
 }
 
-// isConverted reports whether readers are shown metadata of whole objects.
+// isConverted reports whether readers get the metadata of whole objects.
 func (g *gvkInformer) isConverted() bool {
 	return g.form == informer.FormMetadata && g.namespaces[0].name.form != informer.FormMetadata
 }
 
-// shown is an object of the store as readers see it. Maps and slices of metadata are those of the
-// whole object, so that it is as immutable as that.
+// shown returns an object of the store as readers see it. Maps and slices of the metadata are the
+// whole object's, so the metadata is just as immutable.
 func (g *gvkInformer) shown(object client.Object) client.Object {
 	if !g.isConverted() {
 		return object

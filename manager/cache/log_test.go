@@ -49,7 +49,7 @@ func (w *written) with(parts ...string) []string {
 	return found
 }
 
-// Whoever looks for the reason of a trouble looks into the program's log, and not at standard error.
+// Whoever looks for the reason of a problem looks into the program's log, and not at standard error.
 func TestWhatHappensToACacheIsInTheLogOfTheOptions(t *testing.T) {
 	var log written
 	options := cache.Options{
@@ -80,7 +80,7 @@ func TestWhatHappensToACacheIsInTheLogOfTheOptions(t *testing.T) {
 		require.NoError(t, w.List(t.Context(), freeListOf(widgetKind)))
 		w.server.Unregister(widgets)
 		time.Sleep(time.Minute)
-		require.Len(t, log.with("A kind is gone", "Widget"), 1)
+		require.Len(t, log.with("A kind was removed", "Widget"), 1)
 		w.server.Register(widgetHere)
 		time.Sleep(time.Minute)
 		require.Len(t, log.with("A kind is back", "Widget"), 1)

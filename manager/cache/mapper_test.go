@@ -90,7 +90,7 @@ func TestAKindWhoseTypeIsNoObjectHasNoInformer(t *testing.T) {
 	kind := corev1.SchemeGroupVersion.WithKind("PodExecOptions")
 	inWorld(t, cache.Options{Mapper: mapperOf(kind)}, func(t *testing.T, w *world) {
 		_, err := w.GetInformerForKind(t.Context(), kind)
-		require.ErrorContains(t, err, "PodExecOptions is no object of a cluster")
+		require.ErrorContains(t, err, "PodExecOptions isn't an object of a cluster")
 		w.begin()
 		defer w.end()
 		require.True(t, w.WaitForCacheSync(t.Context()), "nothing is left of it")

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
+	clientgo "k8s.io/client-go/tools/cache"
 
 	"github.com/loopwright/loopwright/informer"
 	"github.com/loopwright/loopwright/internal/fakeapi"
@@ -182,7 +183,10 @@ func TestNewInformerIsToldTheKindInEachForm(t *testing.T) {
 
 func TestTheErrorsOfAWatchCanBeHandled(t *testing.T) {
 	var errs []error
-	inWorld(t, cache.Options{DefaultWatchErrorHandler: func(err error) { errs = append(errs, err) }}, func(t *testing.T, w *world) {
+	inWorld(t, cache.Options{DefaultWatchErrorHandler: func(ctx context.Context, r *clientgo.Reflector, err error) {
+		clientgo.DefaultWatchErrorHandler(ctx, r, err) // many call it, too
+		errs = append(errs, err)
+	}}, func(t *testing.T, w *world) {
 		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "configmaps"}, Times: 2, Status: fakeapi.Unavailable()})
 		w.begin()
 		require.Empty(t, w.listed())

@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/loopwright/loopwright/informer"
+	"github.com/loopwright/loopwright/manager/client"
 )
 
-// publicInformer is what GetInformer returns of a gvkInformer: one Informer for all namespaces.
+// publicInformer is the Informer of a gvkInformer that GetInformer returns: one for all namespaces.
 type publicInformer struct {
 	of        *gvkInformer
-	informers []Informer
+	informers []sharedInformer[client.Object]
 	synced    func() <-chan struct{}
 	removed   chan struct{} // closed by close
 
@@ -47,8 +48,8 @@ func newPublicInformer(of *gvkInformer) *publicInformer {
 	return h
 }
 
-// close removes all handlers, for good, and the indices of AddIndexers: the informer may go on for
-// others.
+// close removes all handlers, for good, and the indices of AddIndexers: the informer itself may
+// keep running for others.
 func (h *publicInformer) close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -73,10 +74,10 @@ func (h *publicInformer) removeLocked(r *publicRegistration) {
 func (h *publicInformer) AddEventHandler(
 	handler informer.ResourceEventHandler,
 ) (informer.ResourceEventHandlerRegistration, error) {
-	return h.AddEventHandlerWithOptions(handler, informer.HandlerOptions{})
+	return h.AddHandler(handler, informer.HandlerOptions{})
 }
 
-// AddEventHandlerWithResyncPeriod implements Informer. As in client-go, 0 is never.
+// AddEventHandlerWithResyncPeriod implements Informer. As in client-go, 0 means never.
 func (h *publicInformer) AddEventHandlerWithResyncPeriod(
 	handler informer.ResourceEventHandler,
 	resyncPeriod time.Duration,
@@ -84,14 +85,22 @@ func (h *publicInformer) AddEventHandlerWithResyncPeriod(
 	if resyncPeriod == 0 {
 		resyncPeriod = never
 	}
-	return h.AddEventHandlerWithOptions(handler, informer.HandlerOptions{Resync: resyncPeriod})
+	return h.AddHandler(handler, informer.HandlerOptions{Resync: resyncPeriod})
 }
 
-// AddEventHandlerWithOptions implements Informer. A Resync of 0 is the cache's SyncPeriod.
-//
-// The handler of several namespaces is called for one at a time. In controller-runtime, each
-// namespace calls it on a goroutine of its own.
+// AddEventHandlerWithOptions implements Informer.
 func (h *publicInformer) AddEventHandlerWithOptions(
+	handler informer.ResourceEventHandler,
+	options informer.ResourceEventHandlerOptions,
+) (informer.ResourceEventHandlerRegistration, error) {
+	return h.AddHandler(handler, ourOptions(options))
+}
+
+// AddHandler is how a source adds its handler. A Resync of 0 means the cache's SyncPeriod.
+//
+// If there are several namespaces, they call the handler one at a time. In controller-runtime, each
+// namespace calls it on a goroutine of its own.
+func (h *publicInformer) AddHandler(
 	handler informer.ResourceEventHandler,
 	options informer.HandlerOptions,
 ) (informer.ResourceEventHandlerRegistration, error) {
@@ -109,7 +118,7 @@ func (h *publicInformer) AddEventHandlerWithOptions(
 	}
 	r := &publicRegistration{of: h, removed: &removed}
 	for _, in := range h.informers {
-		added, err := in.AddEventHandlerWithOptions(handler, options)
+		added, err := in.AddHandler(handler, options)
 		if err != nil {
 			h.removeLocked(r)
 			return nil, err
@@ -136,9 +145,9 @@ func (h *publicInformer) RemoveEventHandler(
 	return nil
 }
 
-// AddIndexers implements Informer. These indices are gone when the informer is removed, even if it
-// goes on for other readers; those of IndexField are not. Where two forms share an informer, they
-// share the names, too.
+// AddIndexers implements Informer. These indices are dropped when the informer is removed, even if
+// it keeps running for other readers; those of IndexField aren't. If two forms share an informer,
+// they share the names, too.
 func (h *publicInformer) AddIndexers(indexers informer.Indexers) error {
 	if h.of.isConverted() {
 		converted := informer.Indexers{}
@@ -196,7 +205,7 @@ func (h *publicInformer) IsStopped() bool {
 }
 
 // WaitForSync waits until the first list of all namespaces is in the store. The error says why it
-// is not.
+// isn't.
 func (h *publicInformer) WaitForSync(ctx context.Context) error {
 	var failures []error
 	for _, in := range h.of.namespaces {
@@ -207,16 +216,16 @@ func (h *publicInformer) WaitForSync(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// publicRegistration is that of a handler: one for each namespace.
+// publicRegistration is a handler's registration: it has one for each namespace.
 type publicRegistration struct {
 	of            *publicInformer
 	registrations []*registration
-	removed       *atomic.Bool // then a call that has waited for its turn isn't made any more
+	removed       *atomic.Bool // then a call that has waited for its turn is dropped
 
 	synced, done func() <-chan struct{}
 }
 
-// waitOnce makes all who ask for a channel share one, and what waits to close it.
+// waitOnce makes all callers share one channel, and one goroutine that waits to close it.
 func (r *publicRegistration) waitOnce() {
 	var synced, done []<-chan struct{}
 	for _, in := range r.registrations {
@@ -241,11 +250,11 @@ func (r *publicRegistration) HasSyncedChecker() informer.DoneChecker {
 	return doneChecker{"a handler of the informer of " + r.of.of.String(), r.synced()}
 }
 
-// Done is closed when the handler is not called any more, and its last call has returned.
+// Done is closed when the handler is no longer called, and its last call has returned.
 func (r *publicRegistration) Done() <-chan struct{} { return r.done() }
 
-// whenAll is closed when all channels are. It stays open when one of instead is closed earlier.
-// Where there is one channel, it is that.
+// whenAll is closed when all channels are. It stays open if one of instead is closed first. If
+// there's only one channel, whenAll returns it.
 func whenAll(channels, instead []<-chan struct{}) <-chan struct{} {
 	if len(channels) == 1 {
 		return channels[0]
@@ -275,14 +284,14 @@ func whenAll(channels, instead []<-chan struct{}) <-chan struct{} {
 
 // oneAtATime is a handler that several informers call.
 type oneAtATime struct {
-	// turn holds a token during a call. It is a channel and no mutex, because a call may take long,
-	// and under a simulated clock time passes only while everybody waits for channels or for time.
+	// turn holds a token during a call. It's a channel instead of a mutex, because a call may take
+	// long, and a simulated clock advances only while all goroutines wait for channels or for time.
 	turn    chan struct{}
 	removed *atomic.Bool
 	handler informer.ResourceEventHandler
 }
 
-// inTurn makes a call, unless the handler was removed: by an earlier call, perhaps.
+// inTurn makes a call, unless the handler was removed, maybe by an earlier call.
 func (o oneAtATime) inTurn(call func()) {
 	o.turn <- struct{}{}
 	defer func() { <-o.turn }()

@@ -14,7 +14,7 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// Get implements client.Reader. out is left as it was if there is an error.
+// Get implements client.Reader. If there's an error, it leaves out unchanged.
 func (c *objectCache) Get(
 	ctx context.Context, key client.ObjectKey, out client.Object, opts ...client.GetOption,
 ) error {
@@ -43,7 +43,7 @@ func (c *objectCache) Get(
 	return g.writeTo(out, object, zeroCopy)
 }
 
-// wantsZeroCopy is apart from Get because its options are allocated.
+// wantsZeroCopy is separate from Get because its options are allocated.
 func wantsZeroCopy(opts []client.GetOption, otherwise bool) bool {
 	if set := new(client.GetOptions).ApplyOptions(opts).UnsafeDisableDeepCopy; set != nil {
 		return *set
@@ -51,7 +51,7 @@ func wantsZeroCopy(opts []client.GetOption, otherwise bool) bool {
 	return otherwise
 }
 
-// writeTo writes an object of the store, or a copy of it, to a reader's.
+// writeTo writes an object of the store, or a copy of it, to the reader's object.
 func (g *gvkInformer) writeTo(out, object client.Object, zeroCopy bool) error {
 	var from runtime.Object = g.shown(object)
 	if !zeroCopy {
@@ -65,10 +65,10 @@ func (g *gvkInformer) writeTo(out, object client.Object, zeroCopy bool) error {
 	return nil
 }
 
-// List implements client.Reader. out is left as it was if there is an error.
+// List implements client.Reader. If there's an error, it leaves out unchanged.
 //
-// A list that Limit has cut off has a Continue that the cache refuses, so that nobody takes the
-// list for the whole. controller-runtime sets it in every list.
+// A list that Limit has cut off has a Continue that the cache refuses, so you can't take the list
+// for a complete one. controller-runtime sets it in every list.
 func (c *objectCache) List(
 	ctx context.Context, out client.ObjectList, opts ...client.ListOption,
 ) error {
@@ -113,8 +113,8 @@ func (g *gvkInformer) list(
 	return items, cutOff, err
 }
 
-// listsZeroCopy is decided for the whole list: the caller cannot tell its items apart. If
-// namespaces have different settings, it is a copy.
+// listsZeroCopy is decided for the whole list, because the caller can't tell its items apart. If
+// namespaces have different settings, the items are copies.
 func (g *gvkInformer) listsZeroCopy(options *client.ListOptions) bool {
 	if options.UnsafeDisableDeepCopy != nil {
 		return *options.UnsafeDisableDeepCopy
@@ -129,13 +129,13 @@ func (g *gvkInformer) listsZeroCopy(options *client.ListOptions) bool {
 }
 
 // All iterates over the objects of example's kind that the options select, as they are in the cache
-// when the loop reaches their informer. Nothing is copied or allocated for an object.
+// when the loop reaches their informer. It neither copies nor allocates anything per object.
 //
-// Caveats: the objects belong to the cache: copy before changing. A loop sees each informer at
-// one moment, whatever happens meanwhile. Limit counts; UnsafeDisableDeepCopy says nothing here.
+// Caveats: the objects belong to the cache: copy before changing. A loop sees each informer at one
+// moment, whatever happens meanwhile. Limit works; UnsafeDisableDeepCopy has no effect here.
 //
-// Errors: those of List, and that the cache is not one of this package. An error is the last that
-// is yielded, with a nil object.
+// Errors: those of List, and that the cache isn't one of this package. An error is yielded last,
+// with a nil object.
 //
 //	for pod, err := range cache.All(ctx, c, &corev1.Pod{}, client.InNamespace("shop")) {
 func All[T client.Object](
@@ -145,7 +145,7 @@ func All[T client.Object](
 		var none T
 		from, ok := c.(*objectCache)
 		if !ok {
-			yield(none, fmt.Errorf("iterating over %T: a %T is no cache that New has returned",
+			yield(none, fmt.Errorf("iterating over %T: a %T isn't a cache from New",
 				example, c))
 			return
 		}

@@ -17,7 +17,7 @@ import (
 )
 
 // The server has 300 ConfigMaps at each moment, and a reader of the cache counts just that, while the
-// cache lists them anew. A field's index function reads, because it's called in the middle of it.
+// cache lists them again. A field's index function reads, because it's called in the middle of it.
 func TestAReaderOfTheCacheCountsWhatThereIsDuringARelist(t *testing.T) {
 	const count = 300
 	inWorld(t, cache.Options{}, func(t *testing.T, w *world) {

@@ -16,7 +16,7 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// query is what a list asks for.
+// query is what a list selects.
 type query struct {
 	of        *gvkInformer
 	namespace string
@@ -31,7 +31,7 @@ type fieldQuery struct {
 	extract client.IndexerFunc
 }
 
-// The fields that need no IndexField. controller-runtime's cache does not know them.
+// These fields need no IndexField. controller-runtime's cache doesn't know them.
 const (
 	nameField      = "metadata.name"
 	namespaceField = "metadata.namespace"
@@ -88,8 +88,7 @@ func (g *gvkInformer) newQuery(options *client.ListOptions) (*query, error) {
 	return q, nil
 }
 
-// run calls yield with the objects that are asked for, as the reader sees them, until it returns
-// false.
+// run calls yield with the selected objects, as the reader sees them, until yield returns false.
 func (q *query) run(ctx context.Context, yield func(client.Object) bool) error {
 	listed, err := q.of.forList(q.namespace)
 	if err != nil {
@@ -109,7 +108,7 @@ func (q *query) run(ctx context.Context, yield func(client.Object) bool) error {
 	return nil
 }
 
-// matches reports whether an object is asked for.
+// matches reports whether an object is selected.
 func (q *query) matches(object client.Object) bool {
 	if q.namespace != "" && object.GetNamespace() != q.namespace {
 		return false
@@ -128,9 +127,8 @@ func (q *query) matches(object client.Object) bool {
 	return true
 }
 
-// candidates are the fewest objects that the store offers among which are all that are asked for:
-// those of one name, one value of an index, one namespace, or all. rest is what they still have to
-// match.
+// candidates are the smallest set of objects from the store that includes all selected ones: those
+// of one name, one value of an index, one namespace, or all. rest is what they still have to match.
 func (q *query) candidates(in *namespaceInformer) (candidates iter.Seq[client.Object], rest query) {
 	candidates, rest = in.store.All(), *q
 	fewest, namespace := math.MaxInt, cmp.Or(q.namespace, in.scope.namespace)
@@ -160,11 +158,12 @@ func oneObject(in *namespaceInformer, key informer.Key) iter.Seq[client.Object] 
 }
 
 // IndexField implements client.FieldIndexer. It starts an informer for the kind if there is none,
-// does not wait for it, and may be called at any time. A second index of one field is an error.
+// but doesn't wait for it. You can call it at any time. A second index of the same field is an
+// error.
 //
 // An index has one entry for each object and value. A list of one namespace finds its objects
-// through the index or through the namespace, whichever has fewer of them. controller-runtime's has
-// every value twice, with the namespace before it and without.
+// through the index or through the namespace, whichever has fewer of them. controller-runtime's
+// index has every value twice, with the namespace in front and without.
 func (c *objectCache) IndexField(
 	_ context.Context, obj client.Object, field string, extractValue client.IndexerFunc,
 ) error {
@@ -195,15 +194,15 @@ func (c *objectCache) IndexField(
 	return nil
 }
 
-// indexOf is the function of a field's index, or nil.
+// indexOf returns the function of a field's index, or nil.
 func (c *objectCache) indexOf(kind objectKind, field string) client.IndexerFunc {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.indices[kind][field]
 }
 
-// errIndexIsThere is the error for an informer that metadata readers share, and that was not
-// stopped when it was removed for others.
+// errIndexIsThere is the error for an informer that metadata readers share, and that kept running
+// when it was removed for others.
 var errIndexIsThere = errors.New("there is an index of that name already")
 
 // addIndex adds an index to the informers of all namespaces.
@@ -225,8 +224,8 @@ func (g *gvkInformer) addIndex(field string, extract client.IndexerFunc) error {
 	return nil
 }
 
-// indexName is what the index of a field is called in a store, which may have indices of whole
-// objects and of their metadata.
+// indexName is the name of a field's index in a store, which may have indices of whole objects and
+// of their metadata.
 func (g *gvkInformer) indexName(field string) string {
 	return "field:" + g.form.String() + ":" + field
 }

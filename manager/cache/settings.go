@@ -25,10 +25,10 @@ type settings struct {
 	defaults   Config
 }
 
-// scope is what one informer of a kind holds: a namespace, or all, and of that what the selectors
-// pick.
+// scope is the part of a kind that one informer holds: the objects of a namespace, or of all, that
+// the selectors match.
 type scope struct {
-	namespace string // under which reads find it; empty for all that have no scope of their own
+	namespace string // reads find it by this one; empty for all namespaces without a scope of their own
 	watched   string // in the request: the same, unless the field selector names one
 	label     labels.Selector
 	field     fields.Selector
@@ -42,8 +42,8 @@ type scope struct {
 // defaultSyncPeriod is controller-runtime's.
 const defaultSyncPeriod = 10 * time.Hour
 
-// newSettings reads the Options. ByObject's kinds are looked up in the scheme. Whether a kind has
-// namespaces is checked now if the server knows the kind already.
+// newSettings reads the Options. It looks up ByObject's kinds in the scheme. If the server already
+// knows a kind, it also checks whether the kind has namespaces.
 func newSettings(opts Options) (settings, error) {
 	s := settings{
 		byKind:     map[schema.GroupVersionKind]ByObject{},
@@ -85,7 +85,7 @@ func newSettings(opts Options) (settings, error) {
 	return s, nil
 }
 
-// scopes are those of a kind, sorted by namespace.
+// scopes returns the scopes of a kind, sorted by namespace.
 func (s settings) scopes(gvk schema.GroupVersionKind, namespaced bool) ([]scope, error) {
 	of, named := s.byKind[gvk]
 	own := Config{
@@ -112,7 +112,7 @@ func (s settings) scopes(gvk schema.GroupVersionKind, namespaced bool) ([]scope,
 	return scopes, nil
 }
 
-// or fills in what a Config leaves open.
+// or fills in the settings that a Config leaves empty.
 func (c Config) or(next Config) Config {
 	if c.LabelSelector == nil {
 		c.LabelSelector = next.LabelSelector
@@ -129,8 +129,8 @@ func (c Config) or(next Config) Config {
 	return c
 }
 
-// newScope is the scope of a Config in which nothing is open any more but what has a default of its
-// own. others are the kind's namespaces: a scope of all the rest leaves them out.
+// newScope returns the scope of a Config whose empty settings all have defaults of their own.
+// others are the kind's namespaces: a scope for all the rest leaves them out.
 func newScope(namespace string, others map[string]Config, config Config, namespaced bool) scope {
 	s := scope{
 		namespace: namespace, watched: namespace, label: config.LabelSelector,
@@ -154,7 +154,7 @@ func newScope(namespace string, others map[string]Config, config Config, namespa
 		return s
 	}
 	if s.field != nil && namespaced {
-		// A selector of one namespace works without the right to read them all.
+		// A selector for one namespace works without the permission to read them all.
 		s.watched, _ = s.field.RequiresExactMatch("metadata.namespace")
 	}
 	var rest []fields.Selector
@@ -173,8 +173,8 @@ func newScope(namespace string, others map[string]Config, config Config, namespa
 	return s
 }
 
-// neverThere matches nothing, as labels.Nothing() does. But that one's text is empty, as that of a
-// selector which matches everything, and the server would send all there is.
+// neverThere matches nothing, like labels.Nothing(). But the text of labels.Nothing() is empty,
+// like that of a selector which matches everything, so the server would send all objects.
 //
 // controller-runtime sends the empty text.
 var neverThere = func() labels.Selector {

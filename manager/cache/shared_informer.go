@@ -12,14 +12,14 @@ import (
 	"github.com/loopwright/loopwright/manager/log"
 )
 
-// InformerOf makes an Informer of one of package informer. The name is for messages, such as
-// "pods". resync is the period of handlers that ask for none: the cache's SyncPeriod, or 0 for
+// InformerOf makes an Informer from one of package informer. The name is for messages, such as
+// "pods". resync is the period of handlers that don't set one: the cache's SyncPeriod, or 0 for
 // never.
 //
-// Such an Informer and its registrations can do two things that client-go's cannot; a type
-// assertion finds them. The Informer has a method WaitForSync(context.Context) error, whose error
-// says why the first list does not come. A registration has a method Done() <-chan struct{}, which
-// is closed when the handler is not called any more and its last call has returned.
+// Unlike client-go's, the Informer has a method WaitForSync(context.Context) error, whose error
+// says why the first list doesn't arrive. A registration has a method Done() <-chan struct{}, which
+// is closed when the handler is no longer called and its last call has returned. Use a type
+// assertion to get at them.
 func InformerOf[T informer.Object](
 	i *informer.Informer[T], name string, resync time.Duration,
 ) Informer {
@@ -28,11 +28,11 @@ func InformerOf[T informer.Object](
 
 func informerWithLog[T informer.Object](
 	i *informer.Informer[T], name string, resync time.Duration, log logr.Logger,
-) Informer {
+) sharedInformer[T] {
 	return sharedInformer[T]{i, name, resync, log}
 }
 
-// sharedInformer is a value, and not a pointer, so that two of one informer are the same.
+// sharedInformer is a value instead of a pointer, so that two of the same informer are equal.
 type sharedInformer[T informer.Object] struct {
 	informer *informer.Informer[T]
 	name     string
@@ -47,25 +47,41 @@ func (s sharedInformer[T]) String() string { return fmt.Sprintf("%s (%p)", s.nam
 func (s sharedInformer[T]) AddEventHandler(
 	handler informer.ResourceEventHandler,
 ) (informer.ResourceEventHandlerRegistration, error) {
-	return s.AddEventHandlerWithOptions(handler, informer.HandlerOptions{})
+	return s.AddHandler(handler, informer.HandlerOptions{})
 }
 
-// AddEventHandlerWithResyncPeriod implements Informer. As in client-go, 0 is never, even if the
+// AddEventHandlerWithResyncPeriod implements Informer. As in client-go, 0 means never, even if the
 // cache has a SyncPeriod.
 func (s sharedInformer[T]) AddEventHandlerWithResyncPeriod(
 	handler informer.ResourceEventHandler,
 	resyncPeriod time.Duration,
 ) (informer.ResourceEventHandlerRegistration, error) {
-	return s.AddEventHandlerWithOptions(handler,
-		informer.HandlerOptions{Resync: cmp.Or(resyncPeriod, never)})
+	return s.AddHandler(handler, informer.HandlerOptions{Resync: cmp.Or(resyncPeriod, never)})
 }
 
-// never is a Resync for which the cache's SyncPeriod does not stand in.
+// never is a Resync that the cache's SyncPeriod doesn't replace.
 const never time.Duration = -1
 
-// AddEventHandlerWithOptions implements Informer. A Resync of 0 is the cache's SyncPeriod, as it is
-// in client-go when there is no ResyncPeriod; less than 0 is never.
+// AddEventHandlerWithOptions implements Informer.
 func (s sharedInformer[T]) AddEventHandlerWithOptions(
+	handler informer.ResourceEventHandler,
+	options informer.ResourceEventHandlerOptions,
+) (informer.ResourceEventHandlerRegistration, error) {
+	return s.AddHandler(handler, ourOptions(options))
+}
+
+// ourOptions translates client-go's options. There, a period that isn't set means the informer's,
+// and 0 means never.
+func ourOptions(options informer.ResourceEventHandlerOptions) (ours informer.HandlerOptions) {
+	if options.ResyncPeriod != nil {
+		ours.Resync = cmp.Or(*options.ResyncPeriod, never)
+	}
+	return ours
+}
+
+// AddHandler is how a source adds its handler. A Resync of 0 means the cache's SyncPeriod; a
+// negative one means never.
+func (s sharedInformer[T]) AddHandler(
 	handler informer.ResourceEventHandler,
 	options informer.HandlerOptions,
 ) (informer.ResourceEventHandlerRegistration, error) {
@@ -80,8 +96,8 @@ func (s sharedInformer[T]) AddEventHandlerWithOptions(
 	return &registration{added, s.informer, s.name}, nil
 }
 
-// RemoveEventHandler implements Informer. A call that is under way goes on; the registration's Done
-// says when it has returned.
+// RemoveEventHandler implements Informer. A running call goes on; the registration's Done says when
+// it has returned.
 func (s sharedInformer[T]) RemoveEventHandler(
 	handle informer.ResourceEventHandlerRegistration,
 ) error {
@@ -94,11 +110,11 @@ func (s sharedInformer[T]) RemoveEventHandler(
 	return nil
 }
 
-// AddIndexers implements Informer. It adds all or none; a name that is taken is an error. Indexers
-// may be added at any time.
+// AddIndexers implements Informer. It adds all or none; a name that is taken is an error. You can
+// add indexers at any time.
 //
-// An object for which a function returns an error has no values in that index, and the error is
-// logged. In client-go it ends the process.
+// If a function returns an error for an object, the object has no values in that index, and the
+// error is logged. In client-go it ends the process.
 func (s sharedInformer[T]) AddIndexers(indexers informer.Indexers) error {
 	functions := make(map[string]informer.IndexFunc[T], len(indexers))
 	for name, values := range indexers {
@@ -133,12 +149,12 @@ func (s sharedInformer[T]) HasSyncedChecker() informer.DoneChecker {
 // IsStopped implements Informer.
 func (s sharedInformer[T]) IsStopped() bool { return isClosed(s.informer.Stopped()) }
 
-// WaitForSync waits until the first list is in the store. The error says why it is not.
+// WaitForSync waits until the first list is in the store. The error says why it isn't.
 func (s sharedInformer[T]) WaitForSync(ctx context.Context) error {
 	return s.informer.WaitForSync(ctx)
 }
 
-// registration is that of a handler, and knows the informer.
+// registration is a handler's registration that knows its informer.
 type registration struct {
 	*informer.Registration
 	of   any // the *informer.Informer
@@ -167,7 +183,7 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// untypedHandler is a handler with client-go's methods, as an informer calls one.
+// untypedHandler calls a handler that has client-go's methods.
 type untypedHandler[T informer.Object] struct {
 	handler informer.ResourceEventHandler
 }

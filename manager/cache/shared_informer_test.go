@@ -149,7 +149,7 @@ func TestAHandlerCanBeRemovedTwice(t *testing.T) {
 	})
 }
 
-// To remove nothing without a word would leave the handler in its informer.
+// Removing nothing without a word would leave the handler in its informer.
 func TestAForeignRegistrationIsAnError(t *testing.T) {
 	inInformer(t, func(t *testing.T, _ *fakeapi.Server, _ typed.ConfigMapInterface, i *informer.Informer[*corev1.ConfigMap], _, _ func()) {
 		other := InformerOf(informer.NewInformer[*corev1.ConfigMap](nothing{}, informer.InformerOptions[*corev1.ConfigMap]{}), "other", 0)
@@ -179,9 +179,9 @@ func TestAHandlerGetsTheCachesResyncUnlessItSaysOtherwise(t *testing.T) {
 	}{
 		{"none", 0, Informer.AddEventHandler, 0},
 		{"the cache's", 2 * minute, Informer.AddEventHandler, 5},
-		{"options without one", 2 * minute, withResync(0), 5},
-		{"options with one", 2 * minute, withResync(minute), 10},
-		{"options with never", 2 * minute, withResync(-1), 0},
+		{"options without one", 2 * minute, withResync(nil), 5},
+		{"options with one", 2 * minute, withResync(&minute), 10},
+		{"options with one of 0, which is never", 2 * minute, withResync(new(time.Duration)), 0},
 		{"a period", 2 * minute, withPeriod(minute), 10},
 		{"a period of 0, which is never", 2 * minute, withPeriod(0), 0},
 	} {
@@ -199,9 +199,9 @@ func TestAHandlerGetsTheCachesResyncUnlessItSaysOtherwise(t *testing.T) {
 	}
 }
 
-func withResync(resync time.Duration) func(Informer, informer.ResourceEventHandler) (informer.ResourceEventHandlerRegistration, error) {
+func withResync(resync *time.Duration) func(Informer, informer.ResourceEventHandler) (informer.ResourceEventHandlerRegistration, error) {
 	return func(i Informer, h informer.ResourceEventHandler) (informer.ResourceEventHandlerRegistration, error) {
-		return i.AddEventHandlerWithOptions(h, informer.HandlerOptions{Resync: resync})
+		return i.AddEventHandlerWithOptions(h, informer.ResourceEventHandlerOptions{ResyncPeriod: resync})
 	}
 }
 

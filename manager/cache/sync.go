@@ -17,10 +17,10 @@ import (
 	"github.com/loopwright/loopwright/informer"
 )
 
-// SyncError says which informers have not listed, and why.
+// SyncError says which informers haven't listed, and why.
 type SyncError struct {
-	// Failures has an error for each, sorted by the kind and the namespace. That of an
-	// informer that may not read wraps an *informer.RefusedError, with the rule that is missing.
+	// Failures has an error for each informer, sorted by kind and namespace. If an informer isn't
+	// allowed to read, its error wraps an *informer.RefusedError, with the missing rule.
 	Failures []error
 }
 
@@ -34,8 +34,8 @@ func (e *SyncError) Error() string {
 
 func (e *SyncError) Unwrap() []error { return e.Failures }
 
-// timeout is the error of a wait that has ended before an informer has listed. As with
-// controller-runtime, apierrors.IsTimeout recognises it.
+// timeout is the error of a wait that ended before an informer had listed. As with
+// controller-runtime's, apierrors.IsTimeout recognises it.
 type timeout struct{ error }
 
 func (e timeout) Unwrap() error { return e.error }
@@ -51,12 +51,12 @@ func (c *objectCache) WaitForCacheSync(ctx context.Context) bool {
 	return c.WaitForSync(ctx) == nil
 }
 
-// WaitForSync waits until all informers that there are have listed, except those that are removed
+// WaitForSync waits until all existing informers have listed, except those that are removed
 // meanwhile. The error is a *SyncError, or wraps an *ErrCacheNotStarted if the context ends before
 // Start is called.
 //
-// A context that has ended asks whether they have listed now. That is the only question that a
-// cache answers without a wait, so a readiness check asks it.
+// With a context that has ended, it says whether they have listed by now, without waiting. No other
+// method of the cache does that, so readiness checks use it.
 func (c *objectCache) WaitForSync(ctx context.Context) error {
 	if !c.isStarted() {
 		select {
@@ -77,17 +77,16 @@ func (c *objectCache) WaitForSync(ctx context.Context) error {
 	return nil
 }
 
-// WaitForLists waits until each informer that there is, or that is being made, has listed, or has
-// been refused. It is for a source whose controller reads other kinds. controller-runtime's source
-// waits for one that is refused, too: one kind that is read, and that the program may not
-// list, keeps all controllers from starting. The error names the kind that was still listing when
-// the context ended.
+// WaitForLists waits until each informer that exists, or is being made, has listed or was refused.
+// It's for a source whose controller reads other kinds. controller-runtime's source waits even for
+// a refused one: a single kind that the program reads but may not list keeps all controllers from
+// starting. The error names the kind that was still listing when the context ended.
 func (c *objectCache) WaitForLists(ctx context.Context) error {
 	if err := c.waitForMaking(ctx, nil); err != nil {
 		return err
 	}
 	for _, k := range c.sortedInformers() {
-		// A refused kind is an error of the reads of it.
+		// If a kind is refused, reads of it return the error.
 		if err := k.waitForRead(ctx); err != nil && ctx.Err() != nil {
 			return err
 		}
@@ -95,7 +94,7 @@ func (c *objectCache) WaitForLists(ctx context.Context) error {
 	return nil
 }
 
-// hasInformer reports whether an informer was not removed.
+// hasInformer reports whether an informer hasn't been removed.
 func (c *objectCache) hasInformer(k *namespaceInformer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,7 +108,7 @@ func (c *objectCache) sortedInformers() []*namespaceInformer {
 		func(a, b *namespaceInformer) int { return strings.Compare(a.String(), b.String()) })
 }
 
-// waitForSync waits as long as the context allows: a right that is missing may be granted.
+// waitForSync waits as long as the context allows, because a missing permission may be granted.
 func (k *namespaceInformer) waitForSync(ctx context.Context) error {
 	if err := k.informer.WaitForSync(ctx); err != nil {
 		return timeout{fmt.Errorf("%s: %w", k, withoutNotFound(err))}
@@ -117,9 +116,9 @@ func (k *namespaceInformer) waitForSync(ctx context.Context) error {
 	return nil
 }
 
-// waitForRead waits until the informers that have the namespace have listed. It fails at once where
-// a read from the server would fail: a caller that waits forever for a right that it does not have
-// gives no reason.
+// waitForRead waits until the informers that have the namespace have listed. It fails at once if a
+// read from the server would fail: a caller that waits forever for a permission it doesn't have
+// never learns why.
 func (g *gvkInformer) waitForRead(ctx context.Context, namespace string) error {
 	listed, _ := g.forList(namespace) // the read itself says that there are none
 	for _, in := range listed {
@@ -154,9 +153,9 @@ func (k *namespaceInformer) waitForRead(ctx context.Context) error {
 	return nil
 }
 
-// readable is nil if a read may be answered from the store, once that has listed. When a kind is
-// back, a read waits until its objects are in the store: one that is there would not be found
-// before.
+// readable returns nil if a read may be answered from the store, once that has listed. After a kind
+// has come back, a read waits until its objects are in the store; otherwise it wouldn't find an
+// object that exists.
 func (k *namespaceInformer) readable(ctx context.Context) error {
 	now := k.from.absent.Load()
 	if now == nil {
@@ -165,7 +164,7 @@ func (k *namespaceInformer) readable(ctx context.Context) error {
 	if !now.isBack {
 		return &KindGoneError{k.name.GroupVersionKind}
 	}
-	// A version without an order cannot be waited for.
+	// We can't wait for a version that has no order.
 	if _, err := resourceversion.CompareResourceVersion(now.listed, now.listed); err == nil {
 		if err := k.informer.WaitFor(ctx, informer.Key{}, now.listed); err != nil {
 			return timeout{fmt.Errorf("%s is back, and its objects are not in the cache yet: %w", k,
@@ -176,23 +175,23 @@ func (k *namespaceInformer) readable(ctx context.Context) error {
 	return nil
 }
 
-// refusal is the server's last answer, as far as it was a refusal.
+// refusal is the server's last answer, if that was a refusal.
 type refusal struct {
 	mu   sync.Mutex // guards what follows
 	err  *informer.RefusedError
-	news chan struct{} // closed by set when there is an error
+	news chan struct{} // closed by set when there's an error
 }
 
 func newRefusal() *refusal { return &refusal{news: make(chan struct{})} }
 
-// last is the error, or nil and what is closed when there is one.
+// last returns the error, or nil and a channel that is closed when there is one.
 func (r *refusal) last() (*informer.RefusedError, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.err, r.news
 }
 
-// set takes in the answer, nil for one that was good.
+// set processes the answer; nil is a good one.
 func (r *refusal) set(answer error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -203,8 +202,8 @@ func (r *refusal) set(answer error) {
 	}
 }
 
-// withoutNotFound hides the 404 of a kind that the server does not have. A reconciler would take it
-// for that of an object, and conclude that its object was deleted.
+// withoutNotFound hides the 404 of a kind that the server doesn't have. A reconciler would take it
+// for an object's, and conclude that its object was deleted.
 func withoutNotFound(err error) error {
 	var refused *informer.RefusedError
 	if errors.As(err, &refused) && refused.Reason == informer.UnknownKind {
@@ -213,17 +212,17 @@ func withoutNotFound(err error) error {
 	return err
 }
 
-// CheckHealth returns an error if reads may be answered from a cache that is out of date: an
-// informer has not listed yet, or has had no answer from the server for longer than patience. The
-// error says which one and why; that of an informer whose right was withdrawn wraps an
-// *informer.RefusedError. It is for a readiness check: with a patience of a minute, a restart of
-// the API server does not take a whole Deployment out of service.
+// CheckHealth returns an error if reads may be answered from an outdated cache: an informer hasn't
+// listed yet, or has had no answer from the server for longer than patience. The error says which
+// informer and why. If its permission was withdrawn, the error wraps an *informer.RefusedError. Use
+// it for a readiness check: with a patience of a minute, a restart of the API server doesn't take a
+// whole Deployment out of service.
 //
-// Caveats: a server does not end a watch because a right was withdrawn, but refuses the next one.
-// It ends each watch after some minutes, and only then can anybody notice. A kind that is gone is
-// no error here: reads say so.
+// Caveats: a server doesn't end a watch because a permission was withdrawn, but refuses the next
+// one. It ends each watch after some minutes, and only then can the refusal be noticed. A removed
+// kind isn't an error here: reads say so.
 //
-// controller-runtime has nothing like it: WaitForCacheSync is true for good once all have listed.
+// controller-runtime has nothing like it: WaitForCacheSync stays true once all have listed.
 func CheckHealth(c Informers, patience time.Duration) error {
 	if explains, ok := c.(interface{ CheckHealth(time.Duration) error }); ok {
 		return explains.CheckHealth(patience)
@@ -249,8 +248,8 @@ func (c *objectCache) CheckHealth(patience time.Duration) error {
 	return errors.Join(failures...)
 }
 
-// refused is the server's refusal, if reads are to fail because of one. That of a kind that the
-// server does not have is none: whether it is gone takes more to decide.
+// refused returns the server's refusal, if reads should fail because of it. A 404 for a kind that
+// the server doesn't have doesn't count: it takes more to decide whether the kind was removed.
 func (k *namespaceInformer) refused() error {
 	if !k.failsOnRefusal {
 		return nil
@@ -259,5 +258,5 @@ func (k *namespaceInformer) refused() error {
 	if refused == nil || refused.Reason == informer.UnknownKind {
 		return nil
 	}
-	return fmt.Errorf("%s: the cache may not be read any more: %w", k, refused)
+	return fmt.Errorf("%s: the cache may no longer be read: %w", k, refused)
 }

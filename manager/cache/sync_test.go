@@ -313,7 +313,7 @@ func inWorldWithASource(t *testing.T, fault fakeapi.Fault, test func(t *testing.
 		ctx, stop := context.WithCancel(t.Context())
 		defer synctest.Wait()
 		defer stop()
-		configMaps := source.Kind(w.Cache, &corev1.ConfigMap{}, &handler.EnqueueRequestForObject{})
+		configMaps := source.Kind[client.Object](w.Cache, &corev1.ConfigMap{}, &handler.EnqueueRequestForObject{})
 		require.NoError(t, configMaps.Start(ctx, queue))
 		test(t, configMaps)
 	})

@@ -14,7 +14,7 @@ import (
 
 var _ client.WriteWaiter = (*objectCache)(nil)
 
-// WriteWaiter is what the cache offers to a client whose reads wait for its writes.
+// WriteWaiter is the part of the cache for a client whose reads wait for its writes.
 type WriteWaiter = client.WriteWaiter
 
 // Holds implements client.WriteWaiter.
@@ -23,7 +23,7 @@ func (c *objectCache) Holds(written client.Object) bool {
 	return in != nil && in.mayHold(written)
 }
 
-// Reached returns the version that a read of the object would show, and nothing if there is none.
+// Reached returns the version of the object that a read would show, or "" if there is none.
 func (c *objectCache) Reached(obj client.Object, key client.ObjectKey) string {
 	in, _ := c.informerHolding(obj, key)
 	if in == nil {
@@ -32,8 +32,8 @@ func (c *objectCache) Reached(obj client.Object, key client.ObjectKey) string {
 	return in.informer.Health().ResourceVersion
 }
 
-// mayHold reports whether the informer's selectors may match an object. Of fields, only names are
-// known.
+// mayHold reports whether the informer's selectors may match an object. For field selectors, it can
+// only check names.
 func (k *namespaceInformer) mayHold(object client.Object) bool {
 	if k.scope.label != nil && !k.scope.label.Matches(labels.Set(object.GetLabels())) {
 		return false
@@ -58,15 +58,15 @@ func (k *namespaceInformer) mayHold(object client.Object) bool {
 	return true
 }
 
-// ended is for questions whether there is something to wait for.
+// ended is a context for checking whether there's anything to wait for.
 var ended = func() context.Context {
 	ctx, end := context.WithCancel(context.Background())
 	end()
 	return ctx
 }()
 
-// WaitFor implements client.WriteWaiter. The event ends the wait. An object that the selectors do
-// not match has no event, and waits for a bookmark, up to a minute: ask Holds first.
+// WaitFor implements client.WriteWaiter. The event ends the wait. An object that the selectors
+// don't match has no event, and waits for a bookmark, up to a minute: call Holds first.
 func (c *objectCache) WaitFor(
 	ctx context.Context, obj client.Object, key client.ObjectKey, resourceVersion string,
 ) error {
@@ -86,7 +86,7 @@ func (c *objectCache) WaitForEnd(
 
 type objectInformer = *informer.Informer[client.Object]
 
-// waitAsReads waits in the informer that a read of the object would ask.
+// waitAsReads waits in the informer that a read of the object would use.
 func (c *objectCache) waitAsReads(
 	ctx context.Context, obj client.Object, key client.ObjectKey,
 	wait func(context.Context, objectInformer, informer.Key) error,
@@ -101,7 +101,7 @@ func (c *objectCache) waitAsReads(
 	return in.waitAsReads(ctx, func(ctx context.Context) error { return wait(ctx, in.informer, key) })
 }
 
-// informerHolding is the informer that a read of the object would ask, and by which key; or nil if
+// informerHolding returns the informer that a read of the object would use, and the key; or nil if
 // there is none.
 func (c *objectCache) informerHolding(
 	obj client.Object, key client.ObjectKey,
@@ -132,8 +132,8 @@ func (c *objectCache) informerHolding(
 	return in, key
 }
 
-// waitAsReads waits where a read would be answered, and fails where it would fail: the kind is
-// gone, or the program may not list it. Then nothing comes that could be waited for.
+// waitAsReads waits where a read would be answered, and fails where it would fail: the kind was
+// removed, or the program may not list it. In these cases the write never arrives.
 func (k *namespaceInformer) waitAsReads(
 	ctx context.Context, wait func(context.Context) error,
 ) error {
@@ -147,7 +147,7 @@ func (k *namespaceInformer) waitAsReads(
 		return fmt.Errorf("waiting for a write: %w", err)
 	}
 	if wait(ended) == nil {
-		return nil // most often there is nothing to wait for
+		return nil // most often there's nothing to wait for
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	var watching sync.WaitGroup

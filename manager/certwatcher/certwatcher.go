@@ -35,12 +35,12 @@ const (
 
 // CertWatcher holds the newest valid pair of a certificate and a key.
 //
-// Guarantees: it never serves a key that does not fit its certificate, or a file that ends in the
+// Guarantees: it never serves a key that doesn't fit its certificate, or a file that ends in the
 // middle of a block; it logs an error and goes on serving the last good pair. It notices any change
 // of the files after the interval at the latest, usually at once, however they are written: in
 // place, by renaming, or through Kubernetes' links to a mounted Secret.
 //
-// Unlike controller-runtime's, it notices a change of the chain alone, and if the system cannot
+// Unlike controller-runtime's, it notices a change of the chain alone, and if the system can't
 // watch files, it goes on reading them at the interval.
 type CertWatcher struct {
 	certPath, keyPath string
@@ -48,7 +48,7 @@ type CertWatcher struct {
 	log               logr.Logger
 	notify            notifier
 
-	reading sync.Mutex // one read at a time, so that an older one does not win; guards no field
+	reading sync.Mutex // one read at a time, so that an older one doesn't win; guards no field
 
 	mu       sync.RWMutex // guards the following
 	current  *tls.Certificate
@@ -56,7 +56,7 @@ type CertWatcher struct {
 	callback func(tls.Certificate)
 }
 
-// New reads the certificate and its key. It fails if there is no valid pair yet. If a file is
+// New reads the certificate and its key. It fails if there's no valid pair yet. If a file is
 // missing, os.IsNotExist and errors.Is with fs.ErrNotExist say so.
 func New(certPath, keyPath string) (*CertWatcher, error) {
 	cw := &CertWatcher{
@@ -86,7 +86,7 @@ func (cw *CertWatcher) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, e
 	return cw.current, nil
 }
 
-// RegisterCallback calls a function with the current pair, and then with each new one. There is one
+// RegisterCallback calls a function with the current pair, and then with each new one. There's one
 // callback: each call of RegisterCallback replaces the last. Start waits until it returns before it
 // reads again. If you call ReadCertificate yourself, the callback may be called by both at a time.
 func (cw *CertWatcher) RegisterCallback(callback func(tls.Certificate)) {
@@ -196,7 +196,7 @@ func (cw *CertWatcher) reload() (changed bool, err error) {
 var beginsBlock = []byte("-----BEGIN")
 
 // readPEM refuses a file that ends in the middle of a block. crypto/tls would accept the blocks
-// before it, and serve a chain that clients do not trust.
+// before it, and serve a chain that clients don't trust.
 func readPEM(path string) ([]byte, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {

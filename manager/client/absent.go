@@ -8,9 +8,9 @@ import (
 )
 
 // IsAbsent reports whether an error is the API server's own word that there's no object with this
-// key. Code that deletes, creates or gives up because something is missing asks this, and not
-// apierrors.IsNotFound: that's true of any 404, and a proxy's "404 page not found" would pass for a
-// deleted Pod.
+// key. Code that deletes, creates or gives up because something is missing uses this instead of
+// apierrors.IsNotFound. That one is true for any 404, so it would take a proxy's "404 page not
+// found" for a deleted Pod.
 //
 // An error passes if it's a Status with the reason NotFound about an object of this name. These
 // don't:
@@ -20,8 +20,8 @@ import (
 //     served yet. That has no Status either, and says nothing about the object;
 //   - a create's 404 for the missing namespace: it's about another object.
 //
-// A nil error isn't an absence. The error may be wrapped, and may come from a cache: that is the
-// cache's word, then.
+// A nil error isn't an absence. The error may be wrapped. It may also come from a cache: then it's
+// only the cache's word.
 func IsAbsent(err error, key ObjectKey) bool {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) || answer.Status().Reason != metav1.StatusReasonNotFound {

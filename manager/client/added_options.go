@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// NewDryRunClient returns a client whose writes are all dry runs, whatever a call says.
+// NewDryRunClient returns a client whose writes are all dry runs, whatever a call's options are.
 func NewDryRunClient(c Client) Client {
 	return &addingClient{Client: c, after: addedOptions{
 		create: []CreateOption{DryRunAll}, update: []UpdateOption{DryRunAll},
@@ -21,7 +21,7 @@ func NewDryRunClient(c Client) Client {
 	}}
 }
 
-// WithFieldOwner returns a client whose writes have this owner, unless a call says otherwise.
+// WithFieldOwner returns a client whose writes have this owner, unless a call sets another.
 func WithFieldOwner(c Client, fieldOwner string) Client {
 	owner := FieldOwner(fieldOwner)
 	return &addingClient{Client: c, before: addedOptions{
@@ -32,8 +32,8 @@ func WithFieldOwner(c Client, fieldOwner string) Client {
 	}}
 }
 
-// WithFieldValidation returns a client whose writes validate fields this way, unless a call says
-// otherwise. An Apply is always strict.
+// WithFieldValidation returns a client whose writes validate fields this way, unless a call sets
+// another. An Apply is always strict.
 func WithFieldValidation(c Client, validation FieldValidation) Client {
 	return &addingClient{Client: c, before: addedOptions{
 		create: []CreateOption{validation}, update: []UpdateOption{validation},
@@ -44,7 +44,7 @@ func WithFieldValidation(c Client, validation FieldValidation) Client {
 	}}
 }
 
-// addingClient adds options to those of each call: some before them, which the call may overrule,
+// addingClient adds options to those of each call: some before them, which the call may override,
 // and some after them, which it may not.
 type addingClient struct {
 	Client
@@ -64,8 +64,8 @@ type addedOptions struct {
 	subApply    []SubResourceApplyOption
 }
 
-// Create implements Writer. The slice of the caller stays as it is, here and below: it may have
-// room for more, and be used by several goroutines.
+// Create implements Writer. Here and below, the caller's slice stays unchanged: it may have spare
+// capacity, and be used by several goroutines.
 func (c *addingClient) Create(ctx context.Context, obj Object, opts ...CreateOption) error {
 	return c.Client.Create(ctx, obj, slices.Concat(c.before.create, opts, c.after.create)...)
 }

@@ -1,7 +1,10 @@
 // Package client reads and writes the objects of a cluster.
 //
+// Writes go to the API server. Reads may come from a cache, which is a little behind; see
+// CacheOptions.EnableReadYourWritesConsistency.
+//
 // Neighbours: below it are apimachinery's types, and client-go's connection. Above it are
-// reconcilers, which it gives what they ask for, and the cache, which answers their reads.
+// reconcilers, which use it, and the cache, which answers its reads.
 package client
 
 import (
@@ -24,19 +27,19 @@ type Reader interface {
 	List(ctx context.Context, list ObjectList, opts ...ListOption) error
 }
 
-// Writer writes objects. What the server answers is stored in the object that was given: its
-// version, its UID and its defaults among others. An object whose write failed is as it was.
+// Writer writes objects. It stores the server's answer in the object that you pass, with its new
+// version, UID and defaults. If a write fails, the object stays unchanged.
 type Writer interface {
 	// Apply says which fields the caller wants, and the server merges them with those of others.
-	// This is server-side apply: an apply configuration has only the fields that are meant.
+	// This is server-side apply: an apply configuration has only the fields that you set.
 	Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...ApplyOption) error
-	// Create makes the object.
+	// Create creates the object.
 	Create(ctx context.Context, obj Object, opts ...CreateOption) error
-	// Delete deletes the object of that kind and name. An object with finalizers stays until they
-	// are gone.
+	// Delete deletes the object of that kind and name. An object with finalizers stays until
+	// they're removed.
 	Delete(ctx context.Context, obj Object, opts ...DeleteOption) error
-	// Update replaces the object. If it has a resourceVersion, and the one in the cluster has
-	// another, the answer is a conflict. Most kinds ignore the status here: see Client.Status.
+	// Update replaces the object. If it has a resourceVersion that differs from the one in the
+	// cluster, the error is a conflict. Most kinds ignore the status here: see Client.Status.
 	Update(ctx context.Context, obj Object, opts ...UpdateOption) error
 	// Patch changes a part of the object.
 	Patch(ctx context.Context, obj Object, patch Patch, opts ...PatchOption) error
@@ -47,21 +50,22 @@ type Writer interface {
 // Client reads and writes the objects of a cluster.
 //
 // An object may be a pointer to a Go type that the scheme knows; an unstructured object, which
-// says itself of what kind it is; or a metav1.PartialObjectMetadata, for callers that need only
-// the metadata. The last can be read, patched and deleted.
+// knows its own kind; or a metav1.PartialObjectMetadata, if you need only the metadata. The last
+// can be read, patched and deleted.
 //
-// Errors: what the server refuses has the type of apimachinery's errors package
-// (apierrors.IsNotFound, IsConflict...); a kind that the server does not have is a
-// meta.IsNoMatchError, a Go type that the scheme does not have a runtime.IsNotRegisteredError.
+// Errors: if the server refuses, the error is one of apimachinery's errors package
+// (apierrors.IsNotFound, IsConflict...). A kind that the server doesn't have is a
+// meta.IsNoMatchError, and a Go type that the scheme doesn't have is a
+// runtime.IsNotRegisteredError.
 type Client interface {
 	Reader
 	Writer
 	StatusClient
 	SubResourceClientConstructor
 
-	// Scheme returns what knows the kinds of Go types.
+	// Scheme returns the scheme, which knows the kinds of Go types.
 	Scheme() *runtime.Scheme
-	// RESTMapper returns what knows the paths of kinds.
+	// RESTMapper returns the mapper, which knows the paths of kinds.
 	RESTMapper() meta.RESTMapper
 	// GroupVersionKindFor returns the kind of an object.
 	GroupVersionKindFor(obj runtime.Object) (schema.GroupVersionKind, error)
@@ -69,17 +73,16 @@ type Client interface {
 	IsObjectNamespaced(obj runtime.Object) (bool, error)
 }
 
-// WithWatch is a client that also watches. It is for programs that wait for one thing and end,
-// such as command line tools: the watch is not repeated when the server ends it. Everything else
-// should use a cache.
+// WithWatch is a client that also watches. It's for programs that wait for one thing and end, such
+// as command line tools: when the server ends the watch, it isn't repeated. Everything else should
+// use a cache.
 type WithWatch interface {
 	Client
-	// Watch sends what changes among the objects that the options select. The caller has to stop
-	// it.
+	// Watch sends the changes of the objects that the options select. The caller has to stop it.
 	Watch(ctx context.Context, list ObjectList, opts ...ListOption) (watch.Interface, error)
 }
 
-// IgnoreNotFound returns nil if the error says that the object is not there, and the error
+// IgnoreNotFound returns nil if the error says that the object doesn't exist, and the error
 // otherwise.
 func IgnoreNotFound(err error) error {
 	if apierrors.IsNotFound(err) {
@@ -88,8 +91,8 @@ func IgnoreNotFound(err error) error {
 	return err
 }
 
-// IgnoreAlreadyExists returns nil if the error says that the object is there already, and the
-// error otherwise.
+// IgnoreAlreadyExists returns nil if the error says that the object already exists, and the error
+// otherwise.
 func IgnoreAlreadyExists(err error) error {
 	if apierrors.IsAlreadyExists(err) {
 		return nil
@@ -99,16 +102,16 @@ func IgnoreAlreadyExists(err error) error {
 
 // StatusClient is a client that writes statuses.
 type StatusClient interface {
-	// Status returns what writes the status of objects, which is a subresource of most kinds: an
-	// update of the object leaves its status as it was, and the other way round.
+	// Status returns a writer for the status of objects, which is a subresource of most kinds: an
+	// update of the object leaves its status alone, and vice versa.
 	Status() SubResourceWriter
 }
 
 // SubResourceClientConstructor is a client that reads and writes subresources.
 type SubResourceClientConstructor interface {
-	// SubResource returns what reads and writes one subresource of objects. Some have the form of
-	// the object, such as "status". Others have one of their own, which is a second argument, or
-	// an option:
+	// SubResource returns a client for one subresource of objects. Some subresources have the form
+	// of the object, such as "status". Others have their own, which is a second argument, or an
+	// option:
 	//
 	//	c.SubResource("scale").Get(ctx, deployment, scale)
 	//	c.SubResource("scale").Update(ctx, deployment, client.WithSubResourceBody(scale))
@@ -125,13 +128,14 @@ type SubResourceReader interface {
 	Get(ctx context.Context, obj Object, subResource Object, opts ...SubResourceGetOption) error
 }
 
-// SubResourceWriter writes a subresource. What the server answers is stored in what was sent.
+// SubResourceWriter writes a subresource. It stores the server's answer in the object that it sent.
 type SubResourceWriter interface {
 	// Create posts subResource. For many subresources this is a request to do something, and
-	// nothing that stays.
+	// nothing is stored.
 	Create(ctx context.Context, obj Object, subResource Object,
 		opts ...SubResourceCreateOption) error
-	// Update replaces the subresource by that part of obj, or by the body of WithSubResourceBody.
+	// Update replaces the subresource with that part of obj, or with the body of
+	// WithSubResourceBody.
 	Update(ctx context.Context, obj Object, opts ...SubResourceUpdateOption) error
 	// Patch changes a part of the subresource.
 	Patch(ctx context.Context, obj Object, patch Patch, opts ...SubResourcePatchOption) error
@@ -169,42 +173,41 @@ func ObjectKeyFromObject(obj Object) ObjectKey {
 	return ObjectKey{Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }
 
-// IndexerFunc returns the values under which an object can be found: none, one or several. It
-// must be pure: the same object always has the same values. Namespaces are added by whoever
-// calls it.
+// IndexerFunc returns the values by which an object can be found: none, one or several. It must be
+// pure: the same object always has the same values. Don't add namespaces; the caller does.
 type IndexerFunc func(Object) []string
 
-// FieldIndexer makes objects findable by a field, as far as a cache is concerned: a field
-// selector that asks for one value of the field is answered from the index.
+// FieldIndexer makes objects in a cache findable by a field: the index answers reads whose field
+// selector names one value of the field.
 //
-// The API server does not know the index. A read that does not go through the cache can use only
-// the fields that the server can select by.
+// The API server doesn't know the index. A read that bypasses the cache can only use fields that
+// the server itself can select by.
 type FieldIndexer interface {
-	// IndexField adds an index to the kind of obj. It belongs to the cache, and not to one
-	// informer: it is there again when the informer is.
+	// IndexField adds an index to the kind of obj. It belongs to the cache, not to one informer: if
+	// the informer is replaced, the new one has it, too.
 	IndexField(ctx context.Context, obj Object, field string, extractValue IndexerFunc) error
 }
 
-// WriteWaiter is what a cache offers to a client whose reads wait for its writes; see
-// CacheOptions.EnableReadYourWritesConsistency. The client knows what was written, and the cache
+// WriteWaiter is a cache that lets a client's reads wait for its writes; see
+// CacheOptions.EnableReadYourWritesConsistency. The client knows what it has written, and the cache
 // knows what it has seen.
 //
-// obj says of which kind and in which form the caller reads. A wait ends when the event has come,
-// and not later; it ends with an error that wraps context.Cause if the context ends before. What
-// need not be waited for is nil at once, even if the context has ended: so the client asks
-// whether there is something to wait for, too.
+// obj says in which kind and form the caller reads. A wait ends as soon as the event arrives. If
+// the context ends first, it returns an error that wraps context.Cause. If there's nothing to wait
+// for, it returns nil at once, even if the context has ended: that's how the client checks whether
+// there's anything to wait for.
 type WriteWaiter interface {
-	// Holds reports whether the cache has, or is about to get, the object as it was written. It is
-	// called right after a write, with the object as the server answered it. It returns false if
-	// the cache has no informer for this kind and form yet, because one that starts later lists the
-	// object; if the object is in a namespace that is not in the cache; and if the cache's
-	// selectors do not match. If in doubt, it returns true.
+	// Holds reports whether the cache has the object as it was written, or is about to get it. It's
+	// called right after a write, with the server's answer. It returns false in three cases: the
+	// cache has no informer for this kind and form yet, because one that starts later lists the
+	// object; the object's namespace isn't in the cache; or the cache's selectors don't match. If
+	// in doubt, it returns true.
 	Holds(written Object) bool
-	// WaitFor waits until reads show the object no older than in this version: they show that
-	// version, or a later one, or that it is gone since.
+	// WaitFor waits until reads no longer show the object in an older version than this: they show
+	// that version, a later one, or that the object has been deleted since.
 	WaitFor(ctx context.Context, obj Object, key ObjectKey, resourceVersion string) error
-	// WaitForEnd waits until reads do not show an object of that name for which isOld returns true:
-	// one that was deleted, or that the cache's selectors do not match any more. That reads show
-	// none is enough, even if the cache is late and will show one again.
+	// WaitForEnd waits until reads show no object of that name for which isOld returns true: one
+	// that was deleted, or that the cache's selectors no longer match. It's enough that reads show
+	// none, even if the cache is late and will show one again.
 	WaitForEnd(ctx context.Context, obj Object, key ObjectKey, isOld func(Object) bool) error
 }

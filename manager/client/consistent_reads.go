@@ -20,9 +20,9 @@ import (
 	"github.com/loopwright/loopwright/manager/metrics"
 )
 
-// consistentClient reads its own writes. It remembers what the server has answered to each write;
-// a read from the cache first waits until the cache has seen that. The event ends the wait, and a
-// read of what was not written waits for nothing.
+// consistentClient reads its own writes. It remembers the server's answer to each write, and a read
+// from the cache first waits until the cache has seen it. The event ends the wait, and a read of
+// objects that weren't written doesn't wait.
 type consistentClient struct {
 	*liveClient
 	waiter WriteWaiter
@@ -38,8 +38,8 @@ func newConsistentClient(live *liveClient, waiter WriteWaiter) *consistentClient
 }
 
 // writesOf returns the unconfirmed writes to an object's kind, or to that of a list's items. It
-// returns nil if the server answers reads of it, so that there is nothing to wait for, and if the
-// object is invalid, which the call itself will say.
+// returns nil if the server answers the reads, so that there's nothing to wait for. It also returns
+// nil if the object is invalid: the call itself will say so.
 func (c *consistentClient) writesOf(obj runtime.Object) *unconfirmedWrites {
 	if cached, _ := c.reads.areCached(obj, c.Scheme()); !cached {
 		return nil
@@ -84,11 +84,11 @@ func (c *consistentClient) List(ctx context.Context, list ObjectList, opts ...Li
 	return c.readAfter(ctx, "list", writes, writes.keys(options.Namespace), list, read)
 }
 
-// readAfter reads when the cache has seen the writes to these objects.
+// readAfter reads once the cache has seen the writes to these objects.
 //
 // It reads again if the cache shows an object as it was before a write that took it out of the
-// cache's selectors. Such a write has no event if the cache did not have the object, so there is
-// nothing to wait for; but an older event, which brings the object, may still come.
+// cache's selectors. If the cache didn't have the object, that write has no event to wait for; but
+// an older event, which brings the object, may still arrive.
 func (c *consistentClient) readAfter(
 	ctx context.Context, operation string, writes *unconfirmedWrites, keys []ObjectKey,
 	into runtime.Object, read func() error,
@@ -107,12 +107,12 @@ func (c *consistentClient) readAfter(
 		if err := read(); err != nil || !showsOlder(into, left) {
 			return err
 		}
-		object.Set(before) // perhaps the object is not found the next time
+		object.Set(before) // maybe the object won't be found the next time
 	}
 }
 
 // awaitAll waits until the cache has seen the writes to these objects. It returns the versions of
-// those that have left the cache, but which the cache may show again for a moment.
+// those that have left the cache, but that the cache may show again for a moment.
 func (c *consistentClient) awaitAll(
 	ctx context.Context, operation string, writes *unconfirmedWrites, keys []ObjectKey,
 ) (left map[ObjectKey]string, err error) {
@@ -134,11 +134,11 @@ func (c *consistentClient) awaitAll(
 	return left, nil
 }
 
-// await waits until a read shows what was written to an object, and forgets it then. It returns a
-// version in which the object has left the cache, if the cache has not reached that yet.
+// await waits until a read shows the writes to an object, and then forgets them. It returns a
+// version in which the object has left the cache, if the cache hasn't reached that yet.
 //
-// The version comes before the deletions: a cache that has not seen yet that an object was created
-// does not show it either.
+// The version comes before the deletions, because a cache that hasn't seen an object's creation yet
+// doesn't show the object either.
 func (c *consistentClient) await(
 	ctx context.Context, writes *unconfirmedWrites, key ObjectKey,
 ) (left string, err error) {
@@ -175,13 +175,14 @@ func (c *consistentClient) await(
 	return left, nil
 }
 
-// errAhead is what a read gets instead of a view that lacks an object that was created: its versions
-// say nothing about the server's any more. A controller that believed it would create Pods without
-// end. The error ends when the cache has moved: with its next view, or with an event.
+// errAhead is the error of a read whose view would lack an object that was created: the cache's
+// versions no longer say anything about the server's. A controller that believed this view would
+// create Pods without end. The error ends when the cache has moved: with its next view, or with an
+// event.
 var errAhead = errors.New("the server has given out an older version than the cache shows: " +
 	"it was restored from a backup, and the cache has not noticed yet")
 
-// ended is the context of a wait that only asks whether there is something to wait for.
+// ended is the context of a wait that only checks whether there's something to wait for.
 var ended = func() context.Context {
 	ctx, end := context.WithCancel(context.Background())
 	end()
@@ -206,8 +207,8 @@ func showsOlder(read runtime.Object, left map[ObjectKey]string) (found bool) {
 	return found
 }
 
-// newObject returns an empty object of a kind, typed or not, by which the cache knows what is
-// meant.
+// newObject returns an empty object of a kind, typed or not, which tells the cache what to look
+// for.
 func newObject(gvk schema.GroupVersionKind, e encoding, scheme *runtime.Scheme) (Object, error) {
 	switch e {
 	case unstructuredObject:
@@ -225,7 +226,7 @@ func newObject(gvk schema.GroupVersionKind, e encoding, scheme *runtime.Scheme) 
 	}
 	object, ok := obj.(Object)
 	if !ok {
-		return nil, fmt.Errorf("a %T is no object with a name", obj)
+		return nil, fmt.Errorf("a %T isn't an object with a name", obj)
 	}
 	return object, nil
 }

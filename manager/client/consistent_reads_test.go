@@ -212,7 +212,7 @@ func TestWhatHasNoGoTypeIsAppliedAllTheSame(t *testing.T) {
 		_, err := newObject(configMapKind, typedObject, w.Scheme())
 		require.True(w, runtime.IsNotRegisteredError(err))
 		_, err = newObject(corev1.SchemeGroupVersion.WithKind("ConfigMapList"), typedObject, w.cache.server.Scheme())
-		require.ErrorContains(w, err, "is no object with a name")
+		require.ErrorContains(w, err, "isn't an object with a name")
 	})
 }
 
@@ -494,7 +494,7 @@ func (w *lateWorld) comesAndLeaves() {
 	w.cache.news = func() { w.cache.objects[shopKey("a")] = came }
 }
 
-// Between the wait and the read, the cache may hear of an older state. To show it would be to show what this client
+// Between the wait and the read, the cache may hear of an older state. Then it would show what this client
 // has overwritten.
 func TestAReadThatFindsWhatHasLeftTheCacheReadsAgain(t *testing.T) {
 	inLateWorld(t, CacheOptions{}, func(w *lateWorld) {

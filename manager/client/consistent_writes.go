@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// unconfirmedWrites are the writes to objects of one kind, in one form, that no read has waited for
-// yet.
+// unconfirmedWrites are the writes to objects of one kind, in one form, for which no read has
+// waited yet.
 type unconfirmedWrites struct {
 	resourceKey // the kind and the form
 
@@ -24,12 +24,12 @@ type unconfirmedWrites struct {
 	objects map[ObjectKey]unconfirmed
 }
 
-// unconfirmed is what the server has answered to the writes to one object.
+// unconfirmed has the server's answers to the writes to one object.
 type unconfirmed struct {
-	version string // the newest one; empty if there is none
+	version string // the newest one; empty if there's none
 	// the cache's selectors match the object in that version, so an event will show it
 	isHeld  bool
-	deleted []types.UID // the objects of this name that are gone; replaced, never changed
+	deleted []types.UID // the objects of this name that were deleted; replaced, never changed
 	// ahead is the version that the cache had reached before the object was created, if the object
 	// has an older one: the server was restored from a backup, and the cache has yet to notice
 	ahead string
@@ -57,8 +57,8 @@ func (w *unconfirmedWrites) change(key ObjectKey, change func(*unconfirmed)) {
 	w.objects[key] = u
 }
 
-// wrote remembers the version that a write has led to. A version without an order is none that the
-// cache could be asked for.
+// wrote remembers the version that a write has led to. A version without an order is useless: the
+// cache can't compare it.
 func (w *unconfirmedWrites) wrote(key ObjectKey, version string, isHeld bool) {
 	if _, err := resourceversion.CompareResourceVersion(version, version); err != nil {
 		return
@@ -70,12 +70,13 @@ func (w *unconfirmedWrites) wrote(key ObjectKey, version string, isHeld bool) {
 	})
 }
 
-// deleted remembers that the object with this UID is gone. The server says no version for that.
+// deleted remembers that the object with this UID was deleted. The server gives no version for
+// that.
 func (w *unconfirmedWrites) deleted(key ObjectKey, uid types.UID) {
 	w.change(key, func(u *unconfirmed) { u.deleted = append(slices.Clone(u.deleted), uid) })
 }
 
-// confirmed forgets what the cache has seen. What was written since then stays.
+// confirmed forgets the writes that the cache has seen. Later ones stay.
 func (w *unconfirmedWrites) confirmed(key ObjectKey, seen unconfirmed) {
 	w.change(key, func(u *unconfirmed) {
 		if u.version == seen.version {
@@ -88,7 +89,7 @@ func (w *unconfirmedWrites) confirmed(key ObjectKey, seen unconfirmed) {
 	})
 }
 
-// to returns what is remembered of an object.
+// to returns the unconfirmed writes to an object.
 func (w *unconfirmedWrites) to(key ObjectKey) unconfirmed {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -126,8 +127,8 @@ func isNewer(version, than string) bool {
 	return order > 0
 }
 
-// wrote remembers a write of obj that has succeeded: err is nil, and skip is false. The version
-// that it has led to is in answer: in obj, or in the body of a subresource.
+// wrote remembers a write of obj that has succeeded: err is nil, and skip is false. The new version
+// is in answer, which is obj or the body of a subresource.
 func (c *consistentClient) wrote(err error, skip bool, obj, answer Object) error {
 	if err != nil || skip {
 		return err
@@ -138,8 +139,8 @@ func (c *consistentClient) wrote(err error, skip bool, obj, answer Object) error
 	return nil
 }
 
-// record remembers what the server has answered. The answer to a write that removes an object, as
-// that which removes the last finalizer does, is the state before it.
+// record remembers the server's answer. If a write removes the object, such as the one that removes
+// the last finalizer, the answer is the state before it.
 func (c *consistentClient) record(
 	writes *unconfirmedWrites, obj, answer metav1.Object, isDeleted bool,
 ) {
@@ -155,7 +156,7 @@ func (c *consistentClient) record(
 		written.SetName(key.Name)
 		written.SetLabels(obj.GetLabels())
 		isHeld := c.waiter.Holds(written)
-		if obj != answer { // the caller's object need not have its labels; a body changes none
+		if obj != answer { // the caller's object may lack its labels; a body changes none
 			isHeld = isHeld || writes.to(key).isHeld
 		}
 		writes.wrote(key, answer.GetResourceVersion(), isHeld)
@@ -163,18 +164,19 @@ func (c *consistentClient) record(
 	c.forgetSeen(writes, key)
 }
 
-// forgetSeen forgets what the cache has seen already, without waiting: of this object, at once if
-// the kind has no informer, and of two others. So what is written and never read does not pile up.
+// forgetSeen forgets writes that the cache has already seen, without waiting: those to this object,
+// at once if the kind has no informer, and those to two others. So objects that are written and
+// never read don't pile up.
 func (c *consistentClient) forgetSeen(writes *unconfirmedWrites, key ObjectKey) {
 	for _, written := range append(writes.some(), key) {
-		_, _ = c.await(ended, writes, written) // an error says that the cache has not seen it
+		_, _ = c.await(ended, writes, written) // an error says that the cache hasn't seen it
 	}
 }
 
 var namespaceKind = schema.GroupKind{Kind: "Namespace"}
 
-// outlivesDeletion reports whether an object that is being deleted is still there: it waits for
-// finalizers, or has time to end. A Namespace has finalizers of its own.
+// outlivesDeletion reports whether an object that is being deleted still exists: it waits for
+// finalizers, or has time to end. A Namespace has its own finalizers.
 func outlivesDeletion(obj metav1.Object, gvk schema.GroupVersionKind) bool {
 	return gvk.GroupKind() == namespaceKind || len(obj.GetFinalizers()) > 0 ||
 		value(obj.GetDeletionGracePeriodSeconds()) > 0
@@ -234,7 +236,7 @@ func (c *consistentClient) Apply(
 	return c.applied(c.liveClient.Apply(ctx, obj, opts...), options.leavesNoTrace(), obj, obj)
 }
 
-// leavesNoTrace reports whether reads need not wait for the write.
+// leavesNoTrace reports whether reads don't have to wait for the write.
 func (o *UpdateOptions) leavesNoTrace() bool {
 	return o.DisableReadYourWritesConsistency || len(o.AsUpdateOptions().DryRun) > 0
 }
@@ -260,7 +262,7 @@ func (c *consistentClient) applied(
 	}
 	example, err := newObject(a.gvk, a.encoding, c.Scheme())
 	if err != nil {
-		return nil // what has no Go type here is not read as one
+		return nil // an object that has no Go type here isn't read as one
 	}
 	if writes := c.writesOf(example); writes != nil {
 		written := metadataIn(obj)
@@ -274,8 +276,8 @@ func (c *consistentClient) applied(
 	return nil
 }
 
-// metadataIn returns the metadata in an apply configuration. If it cannot be read, there is no
-// version, and reads do not wait: the write has succeeded all the same.
+// metadataIn returns the metadata in an apply configuration. If it can't be read, there's no
+// version, and reads don't wait: the write has succeeded all the same.
 func metadataIn(obj runtime.ApplyConfiguration) *metav1.PartialObjectMetadata {
 	found := &metav1.PartialObjectMetadata{}
 	if data, err := json.Marshal(obj); err == nil {
@@ -284,8 +286,8 @@ func metadataIn(obj runtime.ApplyConfiguration) *metav1.PartialObjectMetadata {
 	return found
 }
 
-// Delete implements Writer. The server's answer says whether the object is gone: it is a Status, or
-// the object, which some servers send even if it is gone.
+// Delete implements Writer. The server's answer says whether the object was deleted: it's a Status,
+// or the object, which some servers send even after deleting it.
 func (c *consistentClient) Delete(ctx context.Context, obj Object, opts ...DeleteOption) error {
 	options := new(DeleteOptions).ApplyOptions(opts)
 	sent := options.AsDeleteOptions()
@@ -311,8 +313,8 @@ func (c *consistentClient) Delete(ctx context.Context, obj Object, opts ...Delet
 	return nil
 }
 
-// deletionOf reads the answer to a delete. It is nil if nothing is known, and so nothing can be
-// waited for.
+// deletionOf reads the answer to a delete. If it says nothing, deletionOf returns nil, and there's
+// nothing to wait for.
 func deletionOf(a answer) runtime.Object {
 	if obj, err := a.Get(); err == nil {
 		return obj
@@ -339,8 +341,8 @@ func (c *consistentClient) SubResource(subResource string) SubResourceClient {
 	return &consistentSubResource{c.liveClient.SubResource(subResource), c}
 }
 
-// consistentSubResource remembers what changes the object. Create is not remembered: its answer
-// says nothing about the version of the object, if that changes at all.
+// consistentSubResource remembers writes that change the object. Create isn't remembered: its
+// answer says nothing about the version of the object, if that changes at all.
 type consistentSubResource struct {
 	SubResourceClient
 	client *consistentClient

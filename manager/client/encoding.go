@@ -20,20 +20,19 @@ import (
 	"github.com/loopwright/loopwright/manager/client/apiutil"
 )
 
-// form is how objects travel between client and server. All forms take the same way through a
-// client, and send the same requests but for what is in this file.
+// encoding is how objects travel between client and server. All encodings take the same path
+// through a client, and send the same requests except for the code in this file.
 type encoding int
 
 const (
 	// typedObject objects are Go types of the scheme: protobuf for built-in kinds, JSON for others.
 	typedObject encoding = iota
-	// applyConfig configurations are Go types, too, but only JSON can say that a field is not
-	// there.
+	// applyConfig configurations are Go types, too, but only JSON can leave a field out.
 	applyConfig
 	// unstructuredObject objects are JSON, decoded into maps.
 	unstructuredObject
-	// metadataObject objects are cut down to their metadata by the server, if it is asked nicely:
-	// by the Accept header.
+	// metadataObject objects are cut down to their metadata by the server, if the Accept header
+	// asks for that.
 	metadataObject
 )
 
@@ -66,7 +65,7 @@ func (e encoding) connect(
 	return rest.RESTClientForConfigAndClient(config, httpClient)
 }
 
-// accept makes the request ask for the form.
+// accept sets the request's Accept header for the encoding.
 func (e encoding) accept(request *rest.Request, isList bool) *rest.Request {
 	if e != metadataObject {
 		return request
@@ -75,7 +74,7 @@ func (e encoding) accept(request *rest.Request, isList bool) *rest.Request {
 	if isList {
 		as = ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 	}
-	// Plain JSON is for API servers that do not know how to cut: they send the whole object.
+	// Plain JSON is for API servers that don't know how to cut: they send the whole object.
 	return request.SetHeader("Accept",
 		runtime.ContentTypeProtobuf+as+","+runtime.ContentTypeJSON+as+","+runtime.ContentTypeJSON)
 }
@@ -93,7 +92,7 @@ func (e encoding) decode(result rest.Result, obj runtime.Object) error {
 	if !runtime.IsNotRegisteredError(err) {
 		return err
 	}
-	// the whole object, of a kind that the decoder does not know; result.Error was nil
+	// the whole object, of a kind that the decoder doesn't know; result.Error was nil
 	raw, _ := result.Raw()
 	if err := json.Unmarshal(raw, obj); err != nil {
 		return fmt.Errorf("decode the answer as metadata: %w", err)
@@ -101,8 +100,9 @@ func (e encoding) decode(result rest.Result, obj runtime.Object) error {
 	return nil
 }
 
-// checkKind returns the error of an answer, or one that says that it isn't an API server's. Those
-// have a kind. client-go takes the {} of a proxy for an empty list, and for a write that succeeded.
+// checkKind returns the error of an answer, or one that says that the answer isn't an API server's.
+// Those have a kind. client-go takes a proxy's {} for an empty list, and for a write that
+// succeeded.
 func checkKind(result rest.Result) error {
 	if err := result.Error(); err != nil {
 		return err
@@ -122,8 +122,8 @@ func checkKind(result rest.Result) error {
 	return nil
 }
 
-// decodeApplied stores the answer in a configuration. What was in it goes: it is all in the answer,
-// and a list would be mixed with the new one.
+// decodeApplied stores the answer in a configuration. It drops the old content: the answer has all
+// of it, and a list would be mixed with the new one.
 func decodeApplied(result rest.Result, obj runtime.ApplyConfiguration) error {
 	if err := checkKind(result); err != nil {
 		return err
@@ -140,8 +140,8 @@ func decodeApplied(result rest.Result, obj runtime.ApplyConfiguration) error {
 	return json.Unmarshal(raw, obj)
 }
 
-// plainJSON encodes options for a request in the form of metadata, whose encoder knows no options
-// that a custom resource's server would accept.
+// plainJSON encodes options for a request in the metadata encoding, whose own encoder knows no
+// options that a custom resource's server would accept.
 func plainJSON(options *metav1.DeleteOptions) ([]byte, error) {
 	options.TypeMeta = metav1.TypeMeta{Kind: "DeleteOptions", APIVersion: "v1"}
 	data, err := json.Marshal(options)
@@ -150,8 +150,8 @@ func plainJSON(options *metav1.DeleteOptions) ([]byte, error) {
 
 func empty(pointer any) { reflect.ValueOf(pointer).Elem().SetZero() }
 
-// keepKind returns a function that gives obj back the kind that it has now, if it has one. Decoders
-// drop it.
+// keepKind returns a function that gives obj back its present kind, if it has one. Decoders drop
+// it.
 func keepKind(obj runtime.Object) func() {
 	gvk := obj.GetObjectKind().GroupVersionKind()
 	return func() {
@@ -173,8 +173,8 @@ func keepListKind(list *metav1.PartialObjectMetadataList) func() {
 	}
 }
 
-// itemKind is the kind of a list's items, and that of an object as it is: it may be a PriceList,
-// with items.
+// itemKind returns the kind of a list's items. An object's kind stays: it may be a PriceList, with
+// items.
 func itemKind(obj runtime.Object, gvk schema.GroupVersionKind) schema.GroupVersionKind {
 	if _, isObject := obj.(Object); !isObject {
 		gvk.Kind = strings.TrimSuffix(gvk.Kind, "List")
@@ -182,8 +182,8 @@ func itemKind(obj runtime.Object, gvk schema.GroupVersionKind) schema.GroupVersi
 	return gvk
 }
 
-// queryCodec writes options into the query of a URL. They are the same in all versions of all
-// groups, so that nothing has to be converted, and no scheme has to know them.
+// queryCodec writes options into the query of a URL. They're the same in all versions of all
+// groups, so there's nothing to convert, and no scheme has to know them.
 type queryCodec struct{}
 
 // EncodeParameters implements runtime.ParameterCodec.

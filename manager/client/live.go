@@ -21,7 +21,7 @@ import (
 	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 )
 
-// liveClient sends every write to the API server, and every read that the cache does not answer.
+// liveClient sends every write to the API server, and every read that the cache doesn't answer.
 type liveClient struct {
 	restClients *restClients
 	reads       reads
@@ -87,7 +87,8 @@ func (c *liveClient) List(ctx context.Context, list ObjectList, opts ...ListOpti
 	return r.encoding.decode(request.Do(ctx), list)
 }
 
-// emptyList is the answer if the caller selects nothing. The server cannot be asked for that.
+// emptyList is the answer if the caller's selector matches nothing. You can't ask the server for
+// that.
 func emptyList(list ObjectList) error {
 	list.SetResourceVersion("")
 	list.SetContinue("")
@@ -121,8 +122,8 @@ func (c *liveClient) Update(ctx context.Context, obj Object, opts ...UpdateOptio
 		queryCodec{}).Do(ctx), obj)
 }
 
-// wholeObject is for requests that send the whole object, so that the rest of one that is metadata
-// only would be gone.
+// wholeObject is for requests that send the whole object: with only the metadata, the rest of the
+// object would be lost.
 func (c *liveClient) wholeObject(obj Object, verb string) (restClient, error) {
 	if encodingOf(obj) == metadataObject {
 		return restClient{}, fmt.Errorf("cannot %s an object of which only the metadata is "+
@@ -143,7 +144,7 @@ func (c *liveClient) Patch(
 	return r.patch(ctx, obj, patch, (&PatchOptions{}).ApplyOptions(opts))
 }
 
-// patch sends a patch of body, which gets the answer.
+// patch sends a patch of body, and stores the answer there.
 func (r restClient) patch(
 	ctx context.Context, body Object, patch Patch, options *PatchOptions,
 ) error {
@@ -178,7 +179,7 @@ func (c *liveClient) Apply(
 	return r.apply(ctx, obj, (&ApplyOptions{}).ApplyOptions(opts))
 }
 
-// apply sends body, which gets the answer.
+// apply sends body, and stores the answer there.
 func (r restClient) apply(
 	ctx context.Context, body runtime.ApplyConfiguration, options *ApplyOptions,
 ) error {
@@ -204,7 +205,7 @@ func (c *liveClient) Delete(ctx context.Context, obj Object, opts ...DeleteOptio
 	return c.delete(ctx, obj, (&DeleteOptions{}).ApplyOptions(opts)).Error()
 }
 
-// delete returns the answer as it is: the object, if it is still there, or a status.
+// delete returns the raw answer: the object, if it still exists, or a status.
 func (c *liveClient) delete(ctx context.Context, obj Object, options *DeleteOptions) answer {
 	f := encodingOf(obj)
 	if f == metadataObject {
@@ -218,8 +219,8 @@ func (c *liveClient) delete(ctx context.Context, obj Object, options *DeleteOpti
 }
 
 // deleted makes sure that the answer to a delete is an API server's. client-go reads no body here,
-// so a login page with the code 200 would be a deletion. An API server sends a Status, or what it
-// has deleted, and both have a kind.
+// so a login page with the code 200 would be a deletion. An API server sends a Status or the
+// deleted object, and both have a kind.
 func deleted(sent rest.Result) answer {
 	var code int
 	var mediaType string
@@ -229,13 +230,13 @@ func deleted(sent rest.Result) answer {
 	}
 	if !hasKind(mediaType, body) {
 		line, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n")
-		return answer{err: fmt.Errorf("whether it was deleted is not known: the answer is %d, %s, "+
+		return answer{err: fmt.Errorf("we don't know whether it was deleted: the answer is %d, %s, "+
 			"%.120q, and not an API server's", code, mediaType, line)}
 	}
 	return answer{Result: sent}
 }
 
-// hasKind reports whether a body is a whole object that says of what kind it is.
+// hasKind reports whether a body is a complete object with a kind.
 func hasKind(mediaType string, body []byte) bool {
 	if !strings.HasPrefix(mediaType, runtime.ContentTypeProtobuf) {
 		var is metav1.TypeMeta
@@ -247,13 +248,13 @@ func hasKind(mediaType string, body []byte) bool {
 		len(envelope.Raw) > 0 // what follows the object says how it is encoded
 }
 
-// answer is that of the server, or why it was not asked.
+// answer is the server's answer, or the reason why there was no request.
 type answer struct {
 	rest.Result
 	err error
 }
 
-// Error returns why it did not work.
+// Error returns why the request failed.
 func (a answer) Error() error {
 	if a.err != nil {
 		return a.err

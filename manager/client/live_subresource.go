@@ -18,7 +18,7 @@ func (c *liveClient) SubResource(subResource string) SubResourceClient {
 	return &liveSubResource{c, subResource}
 }
 
-// liveSubResource reads and writes one subresource of objects. There is no cache of subresources.
+// liveSubResource reads and writes one subresource of objects. There's no cache of subresources.
 type liveSubResource struct {
 	client *liveClient
 	name   string
@@ -34,8 +34,8 @@ func (s *liveSubResource) of(obj Object) (restClient, error) {
 var errUnstructuredBody = errors.New("the subresource of an unstructured object must be an " +
 	"unstructured object, too")
 
-// withBody is of, for a subresource that has a form of its own. A subresource without a name gets
-// that of the object.
+// withBody is of, for a subresource with a form of its own. A subresource without a name gets the
+// object's.
 func (s *liveSubResource) withBody(obj, subResource Object, verb string) (restClient, error) {
 	switch encodingOf(obj) {
 	case metadataObject:
@@ -136,8 +136,8 @@ func (s *liveSubResource) Patch(
 	return r.patch(ctx, body, patch, &options.PatchOptions)
 }
 
-// Apply implements SubResourceWriter. A body of its own gets the answer; in controller-runtime the
-// configuration of the object gets it, which has another form.
+// Apply implements SubResourceWriter. If the subresource has a body, the answer is stored there;
+// controller-runtime stores it in the object's configuration, which has another form.
 func (s *liveSubResource) Apply(
 	ctx context.Context, obj runtime.ApplyConfiguration, opts ...SubResourceApplyOption,
 ) error {

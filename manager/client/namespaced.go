@@ -11,7 +11,7 @@ import (
 )
 
 // NewNamespacedClient returns a client for one namespace. An object without a namespace gets this
-// one; one of another namespace is an error. Kinds that are in no namespace are as before.
+// one; an object of another namespace is an error. Cluster-scoped kinds work as before.
 func NewNamespacedClient(c Client, ns string) Client { return &namespacedClient{c, ns} }
 
 type namespacedClient struct {
@@ -19,7 +19,7 @@ type namespacedClient struct {
 	namespace string
 }
 
-// errOther is for whatever names another namespace.
+// errOther is the error for another namespace.
 func (n *namespacedClient) errOther(namespace, name string) error {
 	return fmt.Errorf("%s/%s: this client is for namespace %s", namespace, name, n.namespace)
 }
@@ -39,7 +39,7 @@ func (n *namespacedClient) claim(obj Object) error {
 	return nil
 }
 
-// claimApplied does the same for something that is to be applied.
+// claimApplied does the same for a configuration that will be applied.
 func (n *namespacedClient) claimApplied(obj runtime.ApplyConfiguration) error {
 	a, err := describeApplied(obj)
 	if err != nil {
@@ -58,8 +58,8 @@ func (n *namespacedClient) claimApplied(obj runtime.ApplyConfiguration) error {
 		config.SetNamespace(n.namespace)
 		return nil
 	}
-	// Each type of configuration has a WithNamespace that returns this type, so no interface has
-	// it.
+	// Each type of configuration has a WithNamespace that returns this type, so there's no
+	// interface for it.
 	with := reflect.ValueOf(obj).MethodByName("WithNamespace")
 	if !with.IsValid() || with.Type().NumIn() != 1 || with.Type().In(0).Kind() != reflect.String {
 		return fmt.Errorf("a %T cannot be put into a namespace: it has no method "+
@@ -85,7 +85,7 @@ func (n *namespacedClient) Get(
 	return n.Client.Get(ctx, key, obj, opts...)
 }
 
-// List implements Reader. An option for another namespace is overruled.
+// List implements Reader. It overrides an option for another namespace.
 func (n *namespacedClient) List(ctx context.Context, list ObjectList, opts ...ListOption) error {
 	namespaced, err := n.IsObjectNamespaced(list)
 	if err != nil {
@@ -141,7 +141,7 @@ func (n *namespacedClient) Delete(ctx context.Context, obj Object, opts ...Delet
 	return n.Client.Delete(ctx, obj, opts...)
 }
 
-// DeleteAllOf implements Writer. An option for another namespace is overruled.
+// DeleteAllOf implements Writer. It overrides an option for another namespace.
 func (n *namespacedClient) DeleteAllOf(
 	ctx context.Context, obj Object, opts ...DeleteAllOfOption,
 ) error {

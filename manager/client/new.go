@@ -20,17 +20,17 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// New returns a client. Writes go to the API server; reads go to Options.Cache, and to the server
-// if there is none, or if the cache is not for objects of this kind or form.
+// New returns a client. Writes go to the API server. Reads go to Options.Cache, or to the server if
+// there's no cache, or if it isn't for objects of this kind or form.
 //
-// What the server warns of is logged, by the logger in the context of the call or else by
+// The server's warnings are logged, by the logger in the context of the call or else by
 // Options.Log, unless the configuration has a warning handler.
 func New(config *rest.Config, options Options) (Client, error) {
 	_, c, err := newClient(config, options)
 	return c, err
 }
 
-// newClient returns the client, and what is inside of it.
+// newClient returns the client, and the one inside it.
 func newClient(config *rest.Config, options Options) (*liveClient, Client, error) {
 	if config == nil {
 		return nil, nil, errors.New("a client needs a configuration")
@@ -102,7 +102,8 @@ func withDefaults(config *rest.Config, options Options) (*rest.Config, Options, 
 	return config, options, nil
 }
 
-// warnings logs what the server warns of: an API that will go, or a field that it does not know.
+// warnings logs the server's warnings: about an API that will be removed, or a field that it
+// doesn't know.
 type warnings struct{ log logr.Logger }
 
 // HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext.
@@ -123,7 +124,7 @@ func (w warnings) HandleWarningHeaderWithContext(
 type Options struct {
 	// HTTPClient sends the requests. The default is made from the configuration.
 	HTTPClient *http.Client
-	// Scheme knows the kinds of Go types. The default knows those of Kubernetes itself.
+	// Scheme knows the kinds of Go types. The default has those of Kubernetes itself.
 	Scheme *runtime.Scheme
 	// Mapper knows the paths of kinds. The default asks the server when it needs one; see
 	// apiutil.NewDynamicRESTMapper.
@@ -132,11 +133,12 @@ type Options struct {
 	Cache *CacheOptions
 	// DryRun makes every write a dry run; see NewDryRunClient.
 	DryRun *bool
-	// FieldOwner is the owner of what is written, unless a call says otherwise; see WithFieldOwner.
+	// FieldOwner owns the fields that the client writes, unless a call sets another owner; see
+	// WithFieldOwner.
 	FieldOwner string
-	// FieldValidation is for all writes, unless a call says otherwise; see WithFieldValidation.
+	// FieldValidation is for all writes, unless a call sets another; see WithFieldValidation.
 	FieldValidation string
-	// Log is for what cannot be returned as an error. The default is the program's logger.
+	// Log is for problems that can't be returned as an error. The default is the program's logger.
 	Log logr.Logger
 	// Recorder records the writes; nil is off.
 	Recorder *trace.Recorder
@@ -146,35 +148,34 @@ type Options struct {
 type CacheOptions struct {
 	// Reader is the cache; nil reads from the server.
 	Reader Reader
-	// DisableFor are objects or lists whose kinds are read from the server all the same, in all
-	// forms.
+	// DisableFor are objects or lists whose kinds are always read from the server, in all forms.
 	DisableFor []Object
-	// Unstructured says whether the cache answers reads of unstructured objects, too. By default
-	// they go to the server, because the cache would open a watch of its own for them.
+	// Unstructured says whether the cache also answers reads of unstructured objects. By default
+	// they go to the server, because the cache would open a separate watch for them.
 	Unstructured bool
-	// EnableReadYourWritesConsistency makes a read from the cache wait until the cache has seen the
-	// writes that have returned before: Get those of the object, List those of the kind. Reads of
-	// another form do not wait: what was written as a typed object may be old when it is read as an
-	// unstructured one. Reader must be a WriteWaiter, as the cache of package cache is.
+	// EnableReadYourWritesConsistency makes a read from the cache wait until the cache has seen all
+	// writes that returned earlier: a Get waits for those to the object, a List for those to the
+	// kind. Reads in another form don't wait: if you write a typed object and read it as an
+	// unstructured one, it may be old. Reader must be a WriteWaiter, like package cache's.
 	//
-	// DeleteAllOf returns an error then: the server does not say in which version it has deleted
-	// what. List, and delete one by one.
+	// DeleteAllOf returns an error, because the server doesn't say in which version it has deleted
+	// which object. List the objects and delete them one by one.
 	//
-	// A Delete of an object that the cache has never seen is not waited for: the answer has no
-	// version. A cache that is late may show the object for a moment afterwards.
+	// A Delete of an object that the cache has never seen isn't waited for, because its answer has
+	// no version. A cache that is late may show the object for a moment afterwards.
 	//
 	// In controller-runtime every write starts an informer for its kind, a Delete of an object that
-	// the cache has not seen fails, and several namespaces are not supported. None of this is so
+	// the cache hasn't seen fails, and several namespaces aren't supported. None of this applies
 	// here.
 	EnableReadYourWritesConsistency *bool
 }
 
-// NewClientFunc makes a client. The manager takes one, for programs that want another than New.
+// NewClientFunc makes a client. You can give the manager one instead of New.
 type NewClientFunc func(config *rest.Config, options Options) (Client, error)
 
 // reads says which reads a cache answers.
 type reads struct {
-	cache        Reader // nil if there is none
+	cache        Reader // nil if there's none
 	live         map[schema.GroupVersionKind]bool
 	unstructured bool // these are cached, too
 }

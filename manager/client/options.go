@@ -4,9 +4,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// An option changes the options of one call. Each kind of call has its own interface, so that the
-// compiler refuses an option that the call does not know. The structs of options are options, too:
-// applied to another, they set there what is set in them.
+// An option changes the options of one call. Each kind of call has its own interface, so the
+// compiler refuses an option that the call doesn't have. The structs of options are options, too:
+// when you apply one to another, it sets there whatever is set in it.
 
 // CreateOption sets one of CreateOptions.
 type CreateOption interface{ ApplyToCreate(*CreateOptions) }
@@ -63,7 +63,7 @@ type SubResourceUpdateAndPatchOption interface {
 	SubResourcePatchOption
 }
 
-// set writes value to field unless it is the zero value: what an option does not say stays.
+// set writes value to field unless it's the zero value: an option that isn't set changes nothing.
 func set[T comparable](field *T, value T) {
 	var zero T
 	if value != zero {
@@ -71,15 +71,15 @@ func set[T comparable](field *T, value T) {
 	}
 }
 
-// setDryRun does the same for a slice, of which an empty one says something: no dry run.
+// setDryRun does the same for a slice. An empty one isn't zero: it means no dry run.
 func setDryRun(field *[]string, value []string) {
 	if value != nil {
 		*field = value
 	}
 }
 
-// copyOf returns a copy to write into, so that one struct of options can serve several calls, even
-// at the same time.
+// copyOf returns a copy to write to, so that one struct of options can serve several calls, even
+// concurrently.
 func copyOf[T any](raw *T) *T {
 	out := new(T)
 	if raw != nil {
@@ -88,10 +88,10 @@ func copyOf[T any](raw *T) *T {
 	return out
 }
 
-// What stands here are options of several kinds of calls.
+// The options below are for several kinds of calls.
 
-// DryRunAll makes the server do everything but store the result: defaults, admission and
-// validation are as in a real write.
+// DryRunAll makes the server do everything but store the result: defaults, admission and validation
+// work as in a real write.
 var DryRunAll = dryRunAll{}
 
 type dryRunAll struct{}
@@ -136,8 +136,8 @@ func (dryRunAll) ApplyToSubResourceApply(opts *SubResourceApplyOptions) {
 	opts.DryRun = []string{metav1.DryRunAll}
 }
 
-// FieldOwner is the name under which the server notes which fields the caller has set. Those of an
-// Apply belong to this name, until it applies without them: then they go.
+// FieldOwner is the name under which the server notes which fields the caller has set. Fields of an
+// Apply belong to this name, until it applies without them: then they're removed.
 type FieldOwner string
 
 // ApplyToCreate implements CreateOption.
@@ -172,9 +172,9 @@ func (f FieldOwner) ApplyToSubResourceApply(opts *SubResourceApplyOptions) {
 	opts.FieldManager = string(f)
 }
 
-// FieldValidation says what the server does about fields that the kind does not have, and about
-// fields that are there twice: it drops them (metav1.FieldValidationIgnore), drops them with a
-// warning (Warn), which is the default, or refuses the object (Strict). An Apply is always strict.
+// FieldValidation says what the server does about fields that the kind doesn't have, and about
+// duplicate fields. It drops them (metav1.FieldValidationIgnore), drops them with a warning (Warn),
+// which is the default, or refuses the object (Strict). An Apply is always strict.
 type FieldValidation string
 
 // ApplyToCreate implements CreateOption.
@@ -201,8 +201,8 @@ func (f FieldValidation) ApplyToSubResourcePatch(opts *SubResourcePatchOptions) 
 	opts.FieldValidation = string(f)
 }
 
-// ForceOwnership takes fields away from other owners, where an Apply would be a conflict. For a
-// controller this is right: it knows what the fields are to be, and would only try again.
+// ForceOwnership takes fields away from other owners, where an Apply would otherwise be a conflict.
+// For a controller this is right: it knows what the fields should be, and would only try again.
 var ForceOwnership = forceOwnership{}
 
 type forceOwnership struct{}
@@ -224,8 +224,9 @@ func yes() *bool {
 	return &yes
 }
 
-// DisableReadYourWritesConsistency lets a read not wait for earlier writes, or later reads not wait
-// for this write. It says nothing to a client without CacheOptions.EnableReadYourWritesConsistency.
+// DisableReadYourWritesConsistency makes a read not wait for earlier writes, or makes later reads
+// not wait for this write. It has no effect on a client without
+// CacheOptions.EnableReadYourWritesConsistency.
 const DisableReadYourWritesConsistency = disableReadYourWritesConsistency(true)
 
 type disableReadYourWritesConsistency bool

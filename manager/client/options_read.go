@@ -9,17 +9,17 @@ import (
 
 // GetOptions are the options of Get.
 type GetOptions struct {
-	// Raw is sent to the server. A cache does not look at it.
+	// Raw is sent to the server. A cache ignores it.
 	Raw *metav1.GetOptions
-	// UnsafeDisableDeepCopy makes a cache return its own object instead of a copy. It must not be
-	// changed: everybody else who reads from the cache sees the change. Nil leaves it to the cache.
+	// UnsafeDisableDeepCopy makes a cache return its own object instead of a copy. Don't change it:
+	// all other readers of the cache would see that. Nil leaves it to the cache.
 	UnsafeDisableDeepCopy *bool
-	// DisableReadYourWritesConsistency reads at once, even if the cache has not seen an earlier
-	// write yet. It says nothing to a client without CacheOptions.EnableReadYourWritesConsistency.
+	// DisableReadYourWritesConsistency reads at once, even if the cache hasn't seen an earlier
+	// write yet. It has no effect on a client without CacheOptions.EnableReadYourWritesConsistency.
 	DisableReadYourWritesConsistency bool
 }
 
-// AsGetOptions returns what is sent to the server.
+// AsGetOptions returns the options for the server.
 func (o *GetOptions) AsGetOptions() *metav1.GetOptions {
 	if o == nil || o.Raw == nil {
 		return &metav1.GetOptions{}
@@ -47,33 +47,32 @@ type ListOptions struct {
 	// LabelSelector selects objects by their labels; nil selects all.
 	LabelSelector labels.Selector
 	// FieldSelector selects objects by fields; nil selects all. The API server knows a few fields
-	// of each kind. A cache knows those that were given to IndexField, and no operator but
+	// of each kind. A cache knows those that you gave to IndexField, and can only compare for
 	// equality.
 	FieldSelector fields.Selector
-	// Namespace is the namespace in which the objects are. Empty is all of them.
+	// Namespace is the namespace of the objects. Empty means all namespaces.
 	Namespace string
 
-	// Limit is the largest number of objects that one answer holds; zero is no limit. If there are
-	// more, the list has a token for Continue.
+	// Limit is the largest number of objects in one answer; zero means no limit. If there are more,
+	// the list has a token for Continue.
 	Limit int64
-	// Continue asks for the objects after those of an earlier answer. The server forgets the
-	// place after some minutes, and says so with an error of type apierrors.IsResourceExpired.
+	// Continue returns the objects after those of an earlier answer. The server forgets the
+	// position after some minutes. The error then is one for apierrors.IsResourceExpired.
 	Continue string
 
-	// UnsafeDisableDeepCopy makes a cache return its own objects instead of copies. They must not
-	// be changed: everybody else who reads from the cache sees the change. Nil leaves it to the
-	// cache.
+	// UnsafeDisableDeepCopy makes a cache return its own objects instead of copies. Don't change
+	// them: all other readers of the cache would see that. Nil leaves it to the cache.
 	UnsafeDisableDeepCopy *bool
-	// DisableReadYourWritesConsistency reads at once, even if the cache has not seen an earlier
-	// write yet. It says nothing to a client without CacheOptions.EnableReadYourWritesConsistency.
+	// DisableReadYourWritesConsistency reads at once, even if the cache hasn't seen an earlier
+	// write yet. It has no effect on a client without CacheOptions.EnableReadYourWritesConsistency.
 	DisableReadYourWritesConsistency bool
 
-	// Raw is sent to the server where nothing is set above. Its Limit and Continue never are,
-	// unless it asks for a watch. A cache does not look at it.
+	// Raw is sent to the server where the fields above are empty. Its Limit and Continue are only
+	// sent with a watch. A cache ignores it.
 	Raw *metav1.ListOptions
 }
 
-// AsListOptions returns what is sent to the server. Raw stays as it is.
+// AsListOptions returns the options for the server. Raw stays unchanged.
 func (o *ListOptions) AsListOptions() *metav1.ListOptions {
 	if o == nil {
 		return &metav1.ListOptions{}
@@ -101,7 +100,7 @@ func (o *ListOptions) ApplyOptions(opts []ListOption) *ListOptions {
 
 // ApplyToList implements ListOption.
 func (o *ListOptions) ApplyToList(to *ListOptions) {
-	if o.LabelSelector != nil { // a selector need not be comparable
+	if o.LabelSelector != nil { // a selector may not be comparable
 		to.LabelSelector = o.LabelSelector
 	}
 	if o.FieldSelector != nil {
@@ -115,14 +114,14 @@ func (o *ListOptions) ApplyToList(to *ListOptions) {
 	set(&to.Raw, o.Raw)
 }
 
-// Limit is the largest number of objects that one answer to a List holds. It is no option of
+// Limit is the largest number of objects in one answer to a List. It isn't an option of
 // DeleteAllOf: the server would ignore it, and delete all.
 type Limit int64
 
 // ApplyToList implements ListOption.
 func (l Limit) ApplyToList(opts *ListOptions) { opts.Limit = int64(l) }
 
-// Continue asks for the objects after those of an earlier answer.
+// Continue returns the objects after those of an earlier answer.
 type Continue string
 
 // ApplyToList implements ListOption.
@@ -131,7 +130,7 @@ func (c Continue) ApplyToList(opts *ListOptions) { opts.Continue = string(c) }
 // UnsafeDisableDeepCopyOption says whether a cache returns its own objects instead of copies.
 type UnsafeDisableDeepCopyOption bool
 
-// UnsafeDisableDeepCopy makes a cache return its own objects, which must not be changed.
+// UnsafeDisableDeepCopy makes a cache return its own objects. Don't change them.
 const UnsafeDisableDeepCopy = UnsafeDisableDeepCopyOption(true)
 
 // ApplyToGet implements GetOption.
@@ -146,7 +145,7 @@ func (d UnsafeDisableDeepCopyOption) ApplyToList(opts *ListOptions) {
 	opts.UnsafeDisableDeepCopy = &disable
 }
 
-// InNamespace selects the objects of one namespace. Empty is all namespaces.
+// InNamespace selects the objects of one namespace. Empty means all namespaces.
 type InNamespace string
 
 // ApplyToList implements ListOption.
@@ -155,13 +154,13 @@ func (n InNamespace) ApplyToList(opts *ListOptions) { opts.Namespace = string(n)
 // ApplyToDeleteAllOf implements DeleteAllOfOption.
 func (n InNamespace) ApplyToDeleteAllOf(opts *DeleteAllOfOptions) { n.ApplyToList(&opts.ListOptions) }
 
-// AsSelector returns a selector of the objects in the namespace, for those who select by fields.
+// AsSelector returns a field selector for the objects in the namespace.
 func (n InNamespace) AsSelector() fields.Selector {
 	return fields.OneTermEqualSelector("metadata.namespace", string(n))
 }
 
-// MatchingLabels selects objects that have all these labels, with these values. Together with
-// other options for labels, an object must match all of them.
+// MatchingLabels selects objects that have all these labels, with these values. With several
+// options for labels, an object must match all of them.
 type MatchingLabels map[string]string
 
 // ApplyToList implements ListOption.
@@ -179,11 +178,11 @@ func (m MatchingLabels) ApplyToDeleteAllOf(opts *DeleteAllOfOptions) {
 	m.ApplyToList(&opts.ListOptions)
 }
 
-// HasLabels selects objects that have all these labels, whatever the values. Together with other
-// options for labels, an object must match all of them.
+// HasLabels selects objects that have all these labels, with any values. With several options for
+// labels, an object must match all of them.
 //
-// A name that no label can have selects nothing. controller-runtime leaves it out, so that the
-// other objects are selected, too: for DeleteAllOf that may be all there are.
+// A name that no label can have selects nothing. controller-runtime drops such a name, which
+// selects more objects: with DeleteAllOf, maybe all of them.
 type HasLabels []string
 
 // ApplyToList implements ListOption.
@@ -206,8 +205,8 @@ func (m HasLabels) ApplyToList(opts *ListOptions) {
 // ApplyToDeleteAllOf implements DeleteAllOfOption.
 func (m HasLabels) ApplyToDeleteAllOf(opts *DeleteAllOfOptions) { m.ApplyToList(&opts.ListOptions) }
 
-// MatchingLabelsSelector selects objects by a selector of labels. It takes the place of all
-// options for labels before it. Without a selector it selects nothing.
+// MatchingLabelsSelector selects objects by a label selector. It replaces all options for labels
+// before it. Without a selector it selects nothing.
 type MatchingLabelsSelector struct {
 	labels.Selector
 }
@@ -229,10 +228,10 @@ func (m MatchingLabelsSelector) ApplyToDeleteAllOf(opts *DeleteAllOfOptions) {
 //
 //	c.List(ctx, &pods, client.MatchingFields{"spec.nodeName": "node-1"})
 //
-// A client that reads from a cache needs an index for it, which FieldIndexer.IndexField makes before
-// the manager starts; without one, List returns an error that says so. The API server knows the
+// A client that reads from a cache needs an index for it: call FieldIndexer.IndexField before the
+// manager starts. Without an index, List returns an error that says so. The API server knows the
 // fields metadata.name and metadata.namespace of each kind, and a few more of some; it refuses
-// others. MatchingFields takes the place of all options for fields before it.
+// others. MatchingFields replaces all options for fields before it.
 type MatchingFields fields.Set
 
 // ApplyToList implements ListOption.
@@ -245,8 +244,8 @@ func (m MatchingFields) ApplyToDeleteAllOf(opts *DeleteAllOfOptions) {
 	m.ApplyToList(&opts.ListOptions)
 }
 
-// MatchingFieldsSelector selects objects by a selector of fields. It takes the place of all
-// options for fields before it. Without a selector it selects nothing.
+// MatchingFieldsSelector selects objects by a field selector. It replaces all options for fields
+// before it. Without a selector it selects nothing.
 type MatchingFieldsSelector struct {
 	fields.Selector
 }
@@ -265,7 +264,7 @@ func (m MatchingFieldsSelector) ApplyToDeleteAllOf(opts *DeleteAllOfOptions) {
 }
 
 // selectsNothing reports whether no object can match. The text of such a selector is empty, like
-// that of one that matches everything: so it must not be sent to the server.
+// that of one that matches everything, so we mustn't send it to the server.
 func (o *ListOptions) selectsNothing() bool {
 	return o.LabelSelector != nil && !o.LabelSelector.Empty() && o.LabelSelector.String() == "" ||
 		o.FieldSelector != nil && !o.FieldSelector.Empty() && o.FieldSelector.String() == ""

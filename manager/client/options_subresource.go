@@ -11,7 +11,7 @@ type SubResourceGetOptions struct {
 	Raw *metav1.GetOptions
 }
 
-// AsGetOptions returns what is sent to the server.
+// AsGetOptions returns the options for the server.
 func (o *SubResourceGetOptions) AsGetOptions() *metav1.GetOptions {
 	if o.Raw == nil {
 		return &metav1.GetOptions{}
@@ -55,7 +55,7 @@ func (o *SubResourceCreateOptions) ApplyToSubResourceCreate(to *SubResourceCreat
 // SubResourceUpdateOptions are the options of SubResourceWriter.Update.
 type SubResourceUpdateOptions struct {
 	UpdateOptions
-	// SubResourceBody is sent, and gets the answer, instead of the object.
+	// SubResourceBody is sent instead of the object. The answer is stored there.
 	SubResourceBody Object
 }
 
@@ -80,7 +80,8 @@ func (o *SubResourceUpdateOptions) ApplyToSubResourceUpdate(to *SubResourceUpdat
 // SubResourcePatchOptions are the options of SubResourceWriter.Patch.
 type SubResourcePatchOptions struct {
 	PatchOptions
-	// SubResourceBody is what the patch is made of, and gets the answer, instead of the object.
+	// SubResourceBody is what the patch is made from, instead of the object. The answer is stored
+	// there.
 	SubResourceBody Object
 }
 
@@ -105,12 +106,13 @@ func (o *SubResourcePatchOptions) ApplyToSubResourcePatch(to *SubResourcePatchOp
 // SubResourceApplyOptions are the options of SubResourceWriter.Apply.
 type SubResourceApplyOptions struct {
 	ApplyOptions
-	// SubResourceBody is sent instead of the configuration of the object, which gets the answer.
+	// SubResourceBody is sent instead of the configuration of the object. The answer is stored
+	// there.
 	SubResourceBody runtime.ApplyConfiguration
 }
 
-// ApplyOpts applies the options to o, in their order, and returns it. The name ApplyOptions is
-// taken by the struct inside.
+// ApplyOpts applies the options to o, in their order, and returns it. The embedded struct already
+// has the name ApplyOptions.
 func (o *SubResourceApplyOptions) ApplyOpts(
 	opts []SubResourceApplyOption,
 ) *SubResourceApplyOptions {
@@ -128,8 +130,8 @@ func (o *SubResourceApplyOptions) ApplyToSubResourceApply(to *SubResourceApplyOp
 	}
 }
 
-// WithSubResourceBody is for subresources that have a form of their own, such as a Scale: it is
-// sent, and gets the answer, instead of the object.
+// WithSubResourceBody is for subresources with a form of their own, such as a Scale: body is sent
+// instead of the object, and the answer is stored there.
 func WithSubResourceBody(body Object) SubResourceUpdateAndPatchOption { return subResourceBody{body} }
 
 type subResourceBody struct{ body Object }

@@ -9,19 +9,19 @@ type CreateOptions struct {
 	// DryRun is empty, or has the one element metav1.DryRunAll: the server does everything but
 	// store the object.
 	DryRun []string
-	// FieldManager is who owns the fields that are written; see FieldOwner.
+	// FieldManager owns the fields that are written; see FieldOwner.
 	FieldManager string
-	// FieldValidation says what the server does about fields that it does not know; see the type
-	// of that name.
+	// FieldValidation says what the server does about fields that it doesn't know; see the type of
+	// that name.
 	FieldValidation string
-	// DisableReadYourWritesConsistency lets later reads not wait for this write.
+	// DisableReadYourWritesConsistency makes later reads not wait for this write.
 	DisableReadYourWritesConsistency bool
-	// Raw is sent to the server where nothing is set above. In controller-runtime the fields above
-	// overwrite Raw even if they are empty, so that a dry run that was asked for in Raw is none.
+	// Raw is sent to the server where the fields above are empty. In controller-runtime the fields
+	// above overwrite Raw even if they're empty, so a dry run in Raw becomes a real write.
 	Raw *metav1.CreateOptions
 }
 
-// AsCreateOptions returns what is sent to the server. Raw stays as it is.
+// AsCreateOptions returns the options for the server. Raw stays unchanged.
 func (o *CreateOptions) AsCreateOptions() *metav1.CreateOptions {
 	if o == nil {
 		return &metav1.CreateOptions{}
@@ -59,7 +59,7 @@ type UpdateOptions struct {
 	Raw                              *metav1.UpdateOptions
 }
 
-// AsUpdateOptions returns what is sent to the server. Raw stays as it is.
+// AsUpdateOptions returns the options for the server. Raw stays unchanged.
 func (o *UpdateOptions) AsUpdateOptions() *metav1.UpdateOptions {
 	if o == nil {
 		return &metav1.UpdateOptions{}
@@ -91,8 +91,8 @@ func (o *UpdateOptions) ApplyToUpdate(to *UpdateOptions) {
 // PatchOptions are the options of Patch. See CreateOptions for the fields.
 type PatchOptions struct {
 	DryRun []string
-	// Force takes fields away from other owners. It is for the patch Apply only; the server refuses
-	// it with any other.
+	// Force takes fields away from other owners. It's only for the patch Apply; with any other, the
+	// server refuses it.
 	Force                            *bool
 	FieldManager                     string
 	FieldValidation                  string
@@ -100,7 +100,7 @@ type PatchOptions struct {
 	Raw                              *metav1.PatchOptions
 }
 
-// AsPatchOptions returns what is sent to the server. Raw stays as it is.
+// AsPatchOptions returns the options for the server. Raw stays unchanged.
 func (o *PatchOptions) AsPatchOptions() *metav1.PatchOptions {
 	if o == nil {
 		return &metav1.PatchOptions{}
@@ -131,19 +131,19 @@ func (o *PatchOptions) ApplyToPatch(to *PatchOptions) {
 	set(&to.Raw, o.Raw)
 }
 
-// ApplyOptions are the options of Apply. There is no field validation: the server is always strict
-// about what is applied.
+// ApplyOptions are the options of Apply. There's no field validation: for an Apply, the server is
+// always strict.
 type ApplyOptions struct {
 	DryRun []string
 	// Force takes fields away from other owners. Without it, a field that somebody else has set to
 	// another value is a conflict.
 	Force *bool
-	// FieldManager is who owns the fields that are applied. The server demands it.
+	// FieldManager owns the fields that are applied. The server requires it.
 	FieldManager                     string
 	DisableReadYourWritesConsistency bool
 }
 
-// AsPatchOptions returns what is sent to the server.
+// AsPatchOptions returns the options for the server.
 func (o *ApplyOptions) AsPatchOptions() *metav1.PatchOptions {
 	return &metav1.PatchOptions{DryRun: o.DryRun, Force: o.Force, FieldManager: o.FieldManager}
 }
@@ -166,25 +166,24 @@ func (o *ApplyOptions) ApplyToApply(to *ApplyOptions) {
 
 // DeleteOptions are the options of Delete.
 type DeleteOptions struct {
-	// GracePeriodSeconds is the time that the object has to end, in seconds. Zero deletes it at
-	// once, nil after the time that the object itself asks for.
+	// GracePeriodSeconds is how long the object has to end, in seconds. Zero deletes it at once;
+	// nil uses the object's own grace period.
 	GracePeriodSeconds *int64
-	// Preconditions make the server refuse, with a conflict, if the object is not the one that is
-	// meant.
+	// Preconditions make the server refuse with a conflict if it's a different object.
 	Preconditions *metav1.Preconditions
 	// PropagationPolicy says what happens to the objects that this one owns; see the type of that
 	// name. Nil leaves it to the kind.
 	PropagationPolicy *metav1.DeletionPropagation
-	// DisableReadYourWritesConsistency lets later reads not wait for this write.
+	// DisableReadYourWritesConsistency makes later reads not wait for this write.
 	DisableReadYourWritesConsistency bool
-	// Raw is sent to the server where nothing is set in the other fields. In controller-runtime
-	// they overwrite Raw even if they are empty, so that a precondition in Raw is none.
+	// Raw is sent to the server where the other fields are empty. In controller-runtime they
+	// overwrite Raw even if they're empty, so a precondition in Raw is lost.
 	Raw *metav1.DeleteOptions
 	// DryRun is empty, or has the one element metav1.DryRunAll: nothing is deleted.
 	DryRun []string
 }
 
-// AsDeleteOptions returns what is sent to the server. Raw stays as it is.
+// AsDeleteOptions returns the options for the server. Raw stays unchanged.
 func (o *DeleteOptions) AsDeleteOptions() *metav1.DeleteOptions {
 	if o == nil {
 		return &metav1.DeleteOptions{}
@@ -215,7 +214,7 @@ func (o *DeleteOptions) ApplyToDelete(to *DeleteOptions) {
 	setDryRun(&to.DryRun, o.DryRun)
 }
 
-// GracePeriodSeconds is the time that the object has to end, in seconds.
+// GracePeriodSeconds is how long the object has to end, in seconds.
 type GracePeriodSeconds int64
 
 // ApplyToDelete implements DeleteOption.
@@ -229,8 +228,8 @@ func (s GracePeriodSeconds) ApplyToDeleteAllOf(opts *DeleteAllOfOptions) {
 	s.ApplyToDelete(&opts.DeleteOptions)
 }
 
-// Preconditions name the object that is meant by its UID or its version, so that one that was
-// made under the same name, or was changed, is not deleted by mistake.
+// Preconditions identify the object by its UID or its version, so that an object that was recreated
+// under the same name, or has changed, isn't deleted by mistake.
 type Preconditions metav1.Preconditions
 
 // ApplyToDelete implements DeleteOption.
@@ -245,8 +244,8 @@ func (p Preconditions) ApplyToDeleteAllOf(opts *DeleteAllOfOptions) {
 }
 
 // PropagationPolicy says what happens to the objects that the deleted one owns: the garbage
-// collector deletes them afterwards (metav1.DeletePropagationBackground), or before
-// (Foreground), or not at all (Orphan).
+// collector deletes them afterwards (metav1.DeletePropagationBackground), before (Foreground), or
+// not at all (Orphan).
 type PropagationPolicy metav1.DeletionPropagation
 
 // ApplyToDelete implements DeleteOption.

@@ -18,15 +18,15 @@ import (
 type Patch interface {
 	// Type says how the server reads the data.
 	Type() types.PatchType
-	// Data is the body of the request. obj is what the caller gives to Client.Patch.
+	// Data is the body of the request. obj is the object that was passed to Client.Patch.
 	Data(obj Object) ([]byte, error)
 }
 
 var (
-	// Apply sends the whole object as one to be applied. Client.Apply is better: an object has
-	// zero values that nobody meant, and a configuration has not.
+	// Apply sends the whole object for a server-side apply. Client.Apply is better: an object has
+	// zero values that nobody intended, and an apply configuration doesn't.
 	Apply Patch = wholeObject(types.ApplyPatchType)
-	// Merge sends the whole object as a merge patch. MergeFrom sends only what has changed.
+	// Merge sends the whole object as a merge patch. MergeFrom sends only the differences.
 	Merge Patch = wholeObject(types.MergePatchType)
 )
 
@@ -38,7 +38,7 @@ func (w wholeObject) Type() types.PatchType { return types.PatchType(w) }
 // Data implements Patch.
 func (w wholeObject) Data(obj Object) ([]byte, error) { return json.Marshal(obj) }
 
-// RawPatch is a patch that is written already.
+// RawPatch is a patch that you have already written.
 func RawPatch(patchType types.PatchType, data []byte) Patch { return rawPatch{patchType, data} }
 
 type rawPatch struct {
@@ -52,16 +52,16 @@ func (p rawPatch) Type() types.PatchType { return p.patchType }
 // Data implements Patch.
 func (p rawPatch) Data(Object) ([]byte, error) { return p.data, nil }
 
-// MergeFrom is a merge patch of what differs between obj and the object that is given to
+// MergeFrom is a merge patch with the differences between obj and the object that you pass to
 // Client.Patch:
 //
 //	before := pod.DeepCopy()
 //	pod.Labels["seen"] = "true"
 //	err := c.Patch(ctx, pod, client.MergeFrom(before))
 //
-// A list that differs is replaced as a whole. What other clients have added to it in the meantime
-// is lost, unless MergeFromWithOptimisticLock makes it a conflict. Numbers stay as they're spelled,
-// to the last digit.
+// A list that differs is replaced as a whole. If other clients have added to it in the meantime,
+// that is lost, unless MergeFromWithOptimisticLock makes it a conflict. Numbers stay as they're
+// spelled, to the last digit.
 func MergeFrom(obj Object) Patch { return MergeFromWithOptions(obj) }
 
 // MergeFromWithOptions is MergeFrom with options.
@@ -69,24 +69,24 @@ func MergeFromWithOptions(obj Object, opts ...MergeFromOption) Patch {
 	return newDifference(types.MergePatchType, obj, opts)
 }
 
-// StrategicMergeFrom is like MergeFrom, but lists are merged as their Go type says: containers by
-// their name, for instance. Custom resources do not know this.
+// StrategicMergeFrom is like MergeFrom, but merges lists as their Go type says: containers by their
+// name, for instance. It doesn't work with custom resources.
 func StrategicMergeFrom(obj Object, opts ...MergeFromOption) Patch {
 	return newDifference(types.StrategicMergePatchType, obj, opts)
 }
 
 // MergeFromOptions are the options of MergeFromWithOptions and StrategicMergeFrom.
 type MergeFromOptions struct {
-	// OptimisticLock makes the patch a conflict if the object is no longer what it was when it was
-	// read: its resourceVersion is part of the patch.
+	// OptimisticLock makes the patch a conflict if the object has changed since you read it: the
+	// patch includes its resourceVersion.
 	OptimisticLock bool
 }
 
 // MergeFromOption sets one of MergeFromOptions.
 type MergeFromOption interface{ ApplyToMergeFrom(*MergeFromOptions) }
 
-// MergeFromWithOptimisticLock makes the patch a conflict if the object is no longer what it was.
-// Other than an update, it still leaves alone what the Go type of the caller does not have.
+// MergeFromWithOptimisticLock makes the patch a conflict if the object has changed. Unlike an
+// update, it still leaves fields alone that the caller's Go type doesn't have.
 type MergeFromWithOptimisticLock struct{}
 
 // ApplyToMergeFrom implements MergeFromOption.
@@ -94,7 +94,7 @@ func (MergeFromWithOptimisticLock) ApplyToMergeFrom(opts *MergeFromOptions) {
 	opts.OptimisticLock = true
 }
 
-// difference is a patch of what has changed since from was copied.
+// difference is a patch with the changes since from was copied.
 type difference struct {
 	patchType types.PatchType
 	from      Object
@@ -121,7 +121,7 @@ func (d difference) Data(obj Object) ([]byte, error) {
 			return nil, fmt.Errorf("patch %s with an optimistic lock: the object that the patch "+
 				"starts from has no resourceVersion", ObjectKeyFromObject(before))
 		}
-		// A version that only one of them has is a difference, and so it is in the patch.
+		// A version that only one of them has is a difference, and so it's in the patch.
 		before = before.DeepCopyObject().(Object)
 		before.SetResourceVersion("")
 		after = after.DeepCopyObject().(Object)
@@ -141,11 +141,11 @@ func (d difference) Data(obj Object) ([]byte, error) {
 	return jsonpatch.CreateMergePatch(old, current)
 }
 
-// ApplyConfigurationFromUnstructured makes something to apply from an unstructured object, which
-// gets the server's answer.
+// ApplyConfigurationFromUnstructured makes an apply configuration from an unstructured object,
+// which gets the server's answer.
 //
-// The object should be written by hand, or be the answer to an earlier Apply. One that was made
-// from a Go type has zero values that nobody meant, and they would be applied.
+// Write the object by hand, or take the answer to an earlier Apply. An object that was made from a
+// Go type has zero values that nobody intended, and they would be applied.
 func ApplyConfigurationFromUnstructured(u *unstructured.Unstructured) runtime.ApplyConfiguration {
 	return &unstructuredApplyConfiguration{u}
 }
@@ -155,7 +155,7 @@ type unstructuredApplyConfiguration struct{ *unstructured.Unstructured }
 // IsApplyConfiguration implements runtime.ApplyConfiguration.
 func (*unstructuredApplyConfiguration) IsApplyConfiguration() {}
 
-// applyConfiguration is what generated configurations say about themselves.
+// applyConfiguration has the methods of generated configurations.
 type applyConfiguration interface {
 	runtime.ApplyConfiguration
 	GetName() *string
@@ -164,7 +164,7 @@ type applyConfiguration interface {
 	GetAPIVersion() *string
 }
 
-// applied is what a client has to know of something that is to be applied.
+// applied is what a client needs to know of an apply configuration.
 type applied struct {
 	gvk      schema.GroupVersionKind
 	key      ObjectKey

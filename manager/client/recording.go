@@ -17,7 +17,7 @@ type recordingClient struct {
 	recorder *trace.Recorder
 }
 
-// write calls one method of the client inside. After it, obj is what the server has answered.
+// write calls one method of the wrapped client. After that, obj has the server's answer.
 func (c *recordingClient) write(
 	ctx context.Context, op string, obj runtime.Object, call func() error,
 ) error {
@@ -49,7 +49,7 @@ func (c *recordingClient) record(ctx context.Context, e trace.Event, err error) 
 	c.recorder.RecordBy(ctx, e)
 }
 
-// apply is write for a configuration, which has no version. Some have no name, either.
+// apply is write for a configuration, which has no version. Some have no name either.
 func (c *recordingClient) apply(
 	ctx context.Context, op string, obj runtime.ApplyConfiguration, call func() error,
 ) error {

@@ -14,7 +14,7 @@ import (
 	"github.com/loopwright/loopwright/manager/client/apiutil"
 )
 
-// restClient sends requests about one object: a connection, and what stands in the path.
+// restClient sends requests about one object: a connection, and the parts of the path.
 type restClient struct {
 	*resourceMeta
 	namespace, name, subResource string
@@ -26,10 +26,10 @@ func (r restClient) to(request *rest.Request) *rest.Request {
 		r.isNamespaced()).Resource(r.mapping.Resource.Resource)
 }
 
-// toObject completes a request to one object, or to a subresource of it. Without a name, or without
-// a namespace where there must be one, it is an error and not sent. controller-runtime sends that
-// about metadata, and the server says "not found", which to a reconciler means that the object was
-// deleted.
+// toObject completes a request to one object, or to a subresource of it. If the name is missing, or
+// a namespace that the kind needs, the request is an error and isn't sent. controller-runtime sends
+// such a request if it's about metadata, and the server says "not found", which to a reconciler
+// means that the object was deleted.
 func (r restClient) toObject(request *rest.Request) *rest.Request {
 	request = r.to(request).Name(r.name)
 	if r.subResource != "" {
@@ -38,9 +38,9 @@ func (r restClient) toObject(request *rest.Request) *rest.Request {
 	return request
 }
 
-// mayPatch is an error for a patch, or an apply, without a namespace where there must be one.
-// client-go, which refuses other requests by itself, sends these to a path that no server has, and
-// the 404 says nothing about the reason.
+// mayPatch returns an error for a patch or an apply that lacks a namespace which the kind needs.
+// client-go refuses other requests by itself, but sends these to a path that no server has, and the
+// 404 doesn't say why.
 func (r restClient) mayPatch(verb string) error {
 	if r.isNamespaced() && r.namespace == "" {
 		return fmt.Errorf("%s %s %q: its namespace is missing: set it, a %s is always in one", verb,
@@ -49,7 +49,7 @@ func (r restClient) mayPatch(verb string) error {
 	return nil
 }
 
-// resourceMeta is a kind in one encoding: it does not change.
+// resourceMeta is a kind in one encoding: it doesn't change.
 type resourceMeta struct {
 	rest.Interface
 	gvk      schema.GroupVersionKind
@@ -59,7 +59,7 @@ type resourceMeta struct {
 
 func (m *resourceMeta) isNamespaced() bool { return m.mapping.Scope.Name() != meta.RESTScopeNameRoot }
 
-// restClients makes the clients of kinds, and keeps what does not change in them.
+// restClients makes the clients of kinds, and keeps the parts that don't change.
 type restClients struct {
 	config     *rest.Config
 	httpClient *http.Client
@@ -106,8 +106,8 @@ func (c *restClients) ofApplied(a applied) (restClient, error) {
 	return restClient{resourceMeta: found, namespace: a.key.Namespace, name: a.key.Name}, nil
 }
 
-// find does not hold the lock while it asks the server, so that requests for other kinds go on.
-// Two callers may do the same work at first.
+// find doesn't hold the lock while it asks the server, so requests for other kinds go on. At first,
+// two callers may do the same work.
 func (c *restClients) find(gvk schema.GroupVersionKind, e encoding) (*resourceMeta, error) {
 	key := resourceKey{gvk, e}
 	c.mu.RLock()

@@ -1,12 +1,12 @@
-// Package cluster is the connection to one cluster: a client, a cache and what they need, made to
-// fit each other.
+// Package cluster is the connection to one cluster: a client, a cache, and the parts that they
+// need, made to fit each other.
 //
-// A rest.Config goes in, and comes out as a client whose reads the cache answers, a reader that
-// always asks the server, the cache, the scheme and the mapper, and recorders for events.
+// A rest.Config goes in. Out come a client that reads from the cache, a reader that always asks the
+// server, the cache, the scheme, the mapper, and recorders for events.
 //
 // Neighbours: below it are client, cache and recorder. Above it is the manager, which is one
-// cluster and what runs on it. A program that works with a second cluster makes another one, and
-// adds it to the manager.
+// cluster and the runnables that work with it. A program that works with a second cluster makes
+// another one, and adds it to the manager.
 package cluster
 
 import (
@@ -25,24 +25,24 @@ import (
 	"github.com/loopwright/loopwright/manager/recorder"
 )
 
-// Cluster has what it takes to work with a cluster.
+// Cluster has everything that a program needs to work with a cluster.
 type Cluster interface {
 	// Provider makes recorders. Their events are written while Start runs.
 	recorder.Provider
 
-	// GetHTTPClient returns what sends the requests.
+	// GetHTTPClient returns the client that sends the requests.
 	GetHTTPClient() *http.Client
-	// GetConfig returns the configuration that New was given.
+	// GetConfig returns the configuration that was passed to New.
 	GetConfig() *rest.Config
 	GetCache() cache.Cache
 	GetScheme() *runtime.Scheme
 	// GetClient returns a client that writes to the server and reads from the cache.
 	GetClient() client.Client
-	// GetFieldIndexer returns the cache, for indices.
+	// GetFieldIndexer returns the cache, so you can add indices.
 	GetFieldIndexer() client.FieldIndexer
 	GetRESTMapper() meta.RESTMapper
-	// GetAPIReader returns a reader that asks the server: for what must be read before Start, and
-	// for what is read so seldom that a cache would be a waste.
+	// GetAPIReader returns a reader that asks the server: for reads before Start, and for objects
+	// that you read so seldom that caching them would be a waste.
 	GetAPIReader() client.Reader
 
 	// Start runs the cache and writes events until the context ends.
@@ -106,8 +106,8 @@ func (c *liveCluster) Start(ctx context.Context) error {
 	return errors.Join(err, unwritten)
 }
 
-// StartCache is Start without the events. A manager calls it and WriteEvents for its own cluster,
-// because webhooks record events after the cache has ended.
+// StartCache is Start without the events. For its own cluster, a manager calls it and WriteEvents
+// separately, because webhooks record events after the cache has ended.
 func (c *liveCluster) StartCache(ctx context.Context) error {
 	if err := c.cache.Start(ctx); err != nil {
 		return err

@@ -18,31 +18,33 @@ import (
 	"github.com/loopwright/loopwright/manager/recorder"
 )
 
-// Options of a cluster. All may be left empty.
+// Options of a cluster. You can leave every field empty.
 type Options struct {
-	// Scheme knows the Go types; by default it is client-go's, with the types of Kubernetes itself.
+	// Scheme knows the Go types. The default is client-go's, which has the types of Kubernetes
+	// itself.
 	Scheme *runtime.Scheme
-	// MapperProvider makes what knows the resources of the kinds; the default asks the server.
+	// MapperProvider makes the mapper from kinds to resources. The default asks the API server.
 	MapperProvider func(c *rest.Config, httpClient *http.Client) (meta.RESTMapper, error)
-	// Logger is for what cannot be returned as an error; by default it is log.RuntimeLog.
+	// Logger is for problems that can't be returned as an error. The default is log.RuntimeLog.
 	Logger logr.Logger
-	// HTTPClient sends the requests; by default it is made from the configuration.
+	// HTTPClient sends the requests. By default it's made from the configuration.
 	HTTPClient *http.Client
-	// Cache has the options of the cache. What is open in it is taken from here.
+	// Cache has the options of the cache. Those that are empty are taken from here.
 	Cache cache.Options
-	// NewCache makes the cache; by default it is cache.New.
+	// NewCache makes the cache. The default is cache.New.
 	NewCache cache.NewCacheFunc
-	// Client has the options of the client. What is open in it is taken from here.
+	// Client has the options of the client. Those that are empty are taken from here.
 	Client client.Options
-	// NewClient makes the client; by default it is client.New.
+	// NewClient makes the client. The default is client.New.
 	NewClient client.NewClientFunc
 }
 
 // Option changes the Options.
 type Option func(*Options)
 
-// New returns a cluster. It starts nothing. Only a MapperProvider may talk to the server, and the
-// cache, if its ByObject gives a kind Namespaces: it asks whether the kind has any.
+// New returns a cluster. It starts nothing. Only two things may talk to the server: a
+// MapperProvider, and the cache if its ByObject gives a kind Namespaces, because it has to know
+// whether the kind is namespaced.
 func New(config *rest.Config, opts ...Option) (Cluster, error) {
 	if config == nil {
 		return nil, errors.New("a cluster needs a configuration; config.GetConfig finds one")
@@ -80,8 +82,8 @@ func New(config *rest.Config, opts ...Option) (Cluster, error) {
 	return c, nil
 }
 
-// complete puts a value into every field that may be left empty, and returns the configuration that
-// requests are sent with.
+// complete fills in the fields that may be left empty, and returns the configuration for sending
+// requests.
 func (o *Options) complete(config *rest.Config) (*rest.Config, error) {
 	config = rest.CopyConfig(config)
 	if config.UserAgent == "" {

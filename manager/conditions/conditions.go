@@ -1,8 +1,8 @@
 // Package conditions keeps the conditions in an object's status: what is true of the object, since
-// when, why, and of which generation of its spec.
+// when, why, and for which generation of its spec.
 //
 // Data flow: an observation -> Set: the list in memory, with the time of the last transition kept
-// -> Summarize: one condition for all -> Write: one patch of the status, or no request.
+// -> Summary.Of: one condition for all -> Write: one patch of the status, or no request.
 //
 // Neighbours: below it is the client. Above it are reconcilers. controller-runtime has no such
 // package; apimachinery's meta.SetStatusCondition is like Set, without the generation.
@@ -26,10 +26,10 @@ import (
 // Set puts an observation into an object's list of conditions, and returns true if that changed the
 // list. The condition needs a type, a status, and a reason; Set fills in the rest:
 //
-//   - The observed generation is that of object: the spec that the caller has read. So a reader can
-//     see whether a condition is about the current spec.
+//   - The observed generation is object's: that of the spec that the caller has read. So a reader
+//     can see whether a condition is about the current spec.
 //   - The time of the last transition stays as long as the status does. A new reason or message
-//     is no transition. A time that the caller gives is that of a transition, if there is one.
+//     isn't a transition. If you set a time, it's used for a transition, if there is one.
 //
 // Times are whole seconds, which is what the API server stores. With fractions, the object in
 // memory would differ from the one that the API server returns.
@@ -63,7 +63,7 @@ func now(observed metav1.Condition) metav1.Time {
 	return metav1.Now().Rfc3339Copy()
 }
 
-// Get returns the condition of a type, and whether there is one.
+// Get returns the condition of a type, and whether there's one.
 func Get(list []metav1.Condition, of string) (metav1.Condition, bool) {
 	at := slices.IndexFunc(list, func(c metav1.Condition) bool { return c.Type == of })
 	if at < 0 {
@@ -91,14 +91,14 @@ func Remove(list *[]metav1.Condition, of string) (changed bool) {
 	return true
 }
 
-// Summary combines several conditions into one, for which a user can wait with `kubectl wait`.
+// Summary combines several conditions into one, so a user can wait for it with `kubectl wait`.
 type Summary struct {
 	// Type is the type of the combined condition, such as Ready.
 	Type string
-	// Good are types of conditions that have to be true, most important first.
+	// Good are the types of conditions that have to be true, most important first.
 	Good []string
-	// Bad are types of conditions that have to be false or missing, such as Stalled. They are more
-	// important than the good ones.
+	// Bad are the types of conditions that have to be false or missing, such as Stalled. They're
+	// more important than the good ones.
 	Bad []string
 }
 
@@ -113,9 +113,9 @@ const (
 
 // Of returns the summary of the object's conditions. Pass it to Set.
 //
-// It is False if one of the conditions is wrong; otherwise Unknown if one of them is Unknown,
-// missing, or about an older spec; otherwise True. The reason is that of the most important
-// condition with this result, and the message names all of them.
+// It's False if one of the conditions is wrong; otherwise Unknown if one of them is Unknown,
+// missing, or about an older spec; otherwise True. The reason is the most important condition's
+// with this result, and the message names all of them.
 func (s Summary) Of(object metav1.Object, list []metav1.Condition) metav1.Condition {
 	worst, reason, messages := fine, "", []string(nil)
 	weigh := func(v verdict, c metav1.Condition) {
@@ -173,21 +173,21 @@ func text(c metav1.Condition) string {
 }
 
 // Write compares an object's status with the copy taken before the changes, writes the difference
-// in one patch of the status, and returns true if there was a difference. If there is none, it
+// in one patch of the status, and returns true if there was a difference. If there's none, it
 // sends no request.
 //
 //	before := site.DeepCopy()
 //	conditions.Set(site, &site.Status.Conditions, ...) // as often as you like
 //	_, err := conditions.Write(ctx, c, before, site)
 //
-// Guarantees: Write sends no difference outside of the status. If the object in the cluster is no
-// longer the one that was copied, it returns a conflict: a patch replaces the whole list of
-// conditions, and would delete those that other clients have written in between.
+// Guarantees: Write sends only differences of the status. If the object in the cluster is no longer
+// the one that was copied, it returns a conflict: a patch replaces the whole list of conditions,
+// and would delete those that other clients have written in between.
 //
-// Caveats: a patch overwrites object, all of it, with the server's answer. So write your other
-// changes first, and take the copy after that.
+// Caveats: the server's answer to the patch overwrites all of object. So write your other changes
+// first, and take the copy after that.
 //
-// Errors: those of the client. After a conflict, read the object again, as the next reconcile does.
+// Errors: the client's. After a conflict, read the object again, as the next reconcile does.
 func Write(
 	ctx context.Context, c client.Client, before, object client.Object,
 ) (written bool, err error) {

@@ -5,13 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"github.com/loopwright/loopwright/manager"
 	"github.com/loopwright/loopwright/manager/cache"
+	"github.com/loopwright/loopwright/manager/config"
 	"github.com/loopwright/loopwright/manager/controller"
-	"github.com/loopwright/loopwright/manager/reconcile"
-	"github.com/loopwright/loopwright/workqueue"
 )
 
 // ApplyTo overrides a manager's options with the settings of the file that --config names, and with
@@ -37,15 +34,17 @@ func (f *Flags) ApplyTo(options *manager.Options) error {
 }
 
 // ApplyTo overrides a manager's options with the settings. A controller's settings are applied when
-// it is made for the manager, over its own options. Do not change the Config after this call.
+// it's made for the manager, over its own options, and over an Override that the manager's options
+// have already. Don't change the Config after this call.
 func (c *Config) ApplyTo(options *manager.Options) {
 	c.Manager.applyTo(options)
-	before := options.OverrideControllerOptions
-	options.OverrideControllerOptions = func(name string, o *controller.Options) {
+	before := options.Controller.Override
+	options.Controller.Override = func(name string) config.Override {
+		settings := c.Controller(name)
 		if before != nil {
-			before(name, o)
+			settings = settings.or(Controller(before(name)))
 		}
-		c.Controller(name).ApplyTo(o)
+		return config.Override(settings)
 	}
 }
 
@@ -99,22 +98,7 @@ func applyLength(to **time.Duration, value *time.Duration) {
 
 // Controller has the settings of a controller. Each has the name of its field in
 // controller.Options, except for those that make up the rate limiter.
-type Controller struct {
-	// Workers is MaxConcurrentReconciles.
-	Workers *int
-	// MaxRetries is how often a request is retried; 0 means without limit.
-	MaxRetries *int
-	// RetryDelay is the delay before the first retry. It doubles with each retry, up to
-	// LongestRetryDelay. The defaults are 5 ms and 1000 s.
-	RetryDelay, LongestRetryDelay *time.Duration
-	// RetriesPerSecond limits the retries of all requests together; RetryBurst is how many may
-	// happen at once, 1 by default. Without RetriesPerSecond there is no limit.
-	RetriesPerSecond *float64
-	RetryBurst       *int
-
-	CacheSyncTimeout, ReconciliationTimeout, GracePeriod, WaitFallback *time.Duration
-	DrainOnStop                                                        *bool
-}
+type Controller config.Override
 
 func (c *Controller) fields() fields {
 	return fields{
@@ -151,19 +135,23 @@ func (c *Config) Controller(name string) Controller {
 	if set := c.Controllers[name]; set != nil {
 		own = *set
 	}
-	d := c.ControllerDefaults
-	complete(&own.Workers, d.Workers)
-	complete(&own.MaxRetries, d.MaxRetries)
-	complete(&own.RetryDelay, d.RetryDelay)
-	complete(&own.LongestRetryDelay, d.LongestRetryDelay)
-	complete(&own.RetriesPerSecond, d.RetriesPerSecond)
-	complete(&own.RetryBurst, d.RetryBurst)
-	complete(&own.CacheSyncTimeout, d.CacheSyncTimeout)
-	complete(&own.ReconciliationTimeout, d.ReconciliationTimeout)
-	complete(&own.GracePeriod, d.GracePeriod)
-	complete(&own.WaitFallback, d.WaitFallback)
-	complete(&own.DrainOnStop, d.DrainOnStop)
-	return own
+	return own.or(c.ControllerDefaults)
+}
+
+// or fills in what isn't set.
+func (c Controller) or(d Controller) Controller {
+	complete(&c.Workers, d.Workers)
+	complete(&c.MaxRetries, d.MaxRetries)
+	complete(&c.RetryDelay, d.RetryDelay)
+	complete(&c.LongestRetryDelay, d.LongestRetryDelay)
+	complete(&c.RetriesPerSecond, d.RetriesPerSecond)
+	complete(&c.RetryBurst, d.RetryBurst)
+	complete(&c.CacheSyncTimeout, d.CacheSyncTimeout)
+	complete(&c.ReconciliationTimeout, d.ReconciliationTimeout)
+	complete(&c.GracePeriod, d.GracePeriod)
+	complete(&c.WaitFallback, d.WaitFallback)
+	complete(&c.DrainOnStop, d.DrainOnStop)
+	return c
 }
 
 func complete[V any](value **V, otherwise *V) {
@@ -174,38 +162,10 @@ func complete[V any](value **V, otherwise *V) {
 
 // ApplyTo overrides the options with the settings. Each call makes a new rate limiter, for one
 // controller.
-func (c Controller) ApplyTo(options *controller.Options) {
-	apply(&options.MaxConcurrentReconciles, c.Workers)
-	apply(&options.MaxRetries, c.MaxRetries)
-	apply(&options.CacheSyncTimeout, c.CacheSyncTimeout)
-	apply(&options.ReconciliationTimeout, c.ReconciliationTimeout)
-	apply(&options.GracePeriod, c.GracePeriod)
-	apply(&options.WaitFallback, c.WaitFallback)
-	apply(&options.DrainOnStop, c.DrainOnStop)
-	if limiter := c.rateLimiter(); limiter != nil {
-		options.RateLimiter = limiter
-	}
-}
+func (c Controller) ApplyTo(options *controller.Options) { options.Override(config.Override(c)) }
 
 func apply[V any](to *V, value *V) {
 	if value != nil {
 		*to = *value
 	}
-}
-
-// rateLimiter returns nil if there are no settings for retries.
-func (c Controller) rateLimiter() workqueue.TypedRateLimiter[reconcile.Request] {
-	if c.RetryDelay == nil && c.LongestRetryDelay == nil && c.RetriesPerSecond == nil {
-		return nil
-	}
-	delays := &workqueue.Exponential[reconcile.Request]{
-		Base: or(c.RetryDelay, 0), Limit: or(c.LongestRetryDelay, 0),
-	}
-	if c.RetriesPerSecond == nil {
-		return delays
-	}
-	bucket := workqueue.Bucket[reconcile.Request]{
-		Limiter: rate.NewLimiter(rate.Limit(*c.RetriesPerSecond), or(c.RetryBurst, 1)),
-	}
-	return workqueue.MaxOf[reconcile.Request]{delays, bucket}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/loopwright/loopwright/manager"
 	"github.com/loopwright/loopwright/manager/builder"
 	"github.com/loopwright/loopwright/manager/cache"
+	"github.com/loopwright/loopwright/manager/config"
 	"github.com/loopwright/loopwright/manager/controller"
 	"github.com/loopwright/loopwright/manager/leaderelection/resourcelock"
 	"github.com/loopwright/loopwright/manager/metrics/server"
@@ -135,7 +136,7 @@ func TestWhatNobodySetsStaysAsTheProgramHasIt(t *testing.T) {
 	}
 	o := had
 	require.NoError(t, appliedTo(t, &o, header, "--config", "FILE"))
-	o.OverrideControllerOptions = nil // functions cannot be compared
+	o.Controller.Override = nil // functions cannot be compared
 	require.Equal(t, had, o)
 
 	require.NoError(t, appliedTo(t, &o, header, "--leader-elect=false", "--namespaces=bank,shop"))
@@ -177,12 +178,12 @@ func TestALockOfTheProgramTakesThePlaceOfAnID(t *testing.T) {
 }
 
 func TestTheProgramsOwnOverrideComesFirst(t *testing.T) {
-	o := manager.Options{OverrideControllerOptions: func(_ string, o *controller.Options) {
-		o.MaxConcurrentReconciles, o.MaxRetries = 7, 7
-	}}
+	o := manager.Options{Controller: config.Controller{Override: func(string) config.Override {
+		return config.Override{Workers: new(7), MaxRetries: new(7)}
+	}}}
 	require.NoError(t, appliedTo(t, &o, "", "--set=controllers.website.workers=2"))
 	var website controller.Options
-	o.OverrideControllerOptions("website", &website)
+	website.Override(o.Controller.Override("website"))
 	require.Equal(t, []int{2, 7}, []int{website.MaxConcurrentReconciles, website.MaxRetries})
 }
 

@@ -44,7 +44,7 @@ const (
 	Kind       = "ManagerConfiguration"
 )
 
-// Config is the content of a file. A field that is nil or empty is not set, and the manager's or
+// Config is the content of a file. A field that is nil or empty isn't set, and the manager's or
 // the controller's default applies.
 type Config struct {
 	Manager Manager
@@ -57,13 +57,13 @@ type Config struct {
 // Manager has the settings of the manager. Each has the name of its field in manager.Options, or in
 // the options nested there.
 type Manager struct {
-	// Strict chooses the safer default for everything that is not set.
+	// Strict chooses the safer default for everything that isn't set.
 	Strict *bool
 	// Namespaces are the ones that the cache watches: Cache.DefaultNamespaces.
 	Namespaces []string
 	// Addresses are host and port; the host may be empty. "0" switches a server off.
 	MetricsBindAddress, HealthProbeBindAddress, PprofBindAddress string
-	// SyncPeriod is Cache.SyncPeriod: how often every object is reconciled although it has not
+	// SyncPeriod is Cache.SyncPeriod: how often every object is reconciled although it hasn't
 	// changed.
 	SyncPeriod *time.Duration
 	// GracefulShutdownTimeout is how long a stop may take; a negative value means without limit.
@@ -79,7 +79,7 @@ type LeaderElection struct {
 	ReleaseOnCancel                           *bool
 }
 
-// Load reads a file into the Config. Settings that the file does not name are kept. If it returns
+// Load reads a file into the Config. Settings that the file doesn't name are kept. If it returns
 // an error, the Config is unchanged.
 func Load(path string, into *Config) error { return (&Flags{file: path}).Load(into) }
 
@@ -96,7 +96,7 @@ func Parse(name string, content []byte, into *Config) error {
 	return nil
 }
 
-// merge is Load without validate: flags may still correct values that do not fit together.
+// merge is Load without validate: flags may still correct values that don't fit together.
 func (c *Config) merge(path string) error {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -128,7 +128,7 @@ func (c *Config) with(name string, content []byte) (Config, error) {
 	return next, errors.Join(d.problems...)
 }
 
-// clone copies what Load may change. It need not copy the values behind pointers: Load replaces
+// clone copies what Load may change. It doesn't have to copy the values behind pointers: Load replaces
 // those and never changes them.
 func (c *Config) clone() Config {
 	next := *c
@@ -190,7 +190,7 @@ func (c *Config) validate() error {
 		return errors.New("manager.leaderElection.id: it is missing; all replicas of a program " +
 			"have the same, such as website.example.com")
 	}
-	// A value that is not set has the manager's default.
+	// A value that isn't set has the manager's default.
 	lease := or(l.LeaseDuration, 15*time.Second)
 	renew := or(l.RenewDeadline, 10*time.Second)
 	retry := or(l.RetryPeriod, 2*time.Second)
@@ -216,7 +216,7 @@ func or[V any](value *V, otherwise V) V {
 	return *value
 }
 
-// Known returns an error if there are settings for a controller that is not among these names: such
+// Known returns an error if there are settings for a controller that isn't among these names: such
 // settings would have no effect.
 func (c *Config) Known(names ...string) error {
 	var problems []error

@@ -36,7 +36,7 @@ func (d *decoding) wrong(n *yaml.Node, path, format string, args ...any) {
 	d.problems = append(d.problems, fmt.Errorf(where+": "+format, args...))
 }
 
-// header checks that the file is one of ours. If it is not, every other key in it would be reported
+// header checks that the file is one of ours. If it isn't, every other key in it would be reported
 // as unknown.
 func (d *decoding) header(n *yaml.Node) {
 	found := map[string]string{}
@@ -201,7 +201,7 @@ func number(to **float64) field {
 		if !ok {
 			return
 		}
-		parsed, _ := strconv.ParseFloat(value, 64) // 0 or infinite if there is an error
+		parsed, _ := strconv.ParseFloat(value, 64) // 0 or infinite if there's an error
 		if !(parsed > 0 && parsed <= most) {       // also excludes infinity and NaN
 			d.wrong(n, path, "want %s, have %q", want, value)
 			return
@@ -272,7 +272,7 @@ func address(value string) error {
 	if value == "0" {
 		return nil
 	}
-	_, port, _ := net.SplitHostPort(value) // empty if there is an error
+	_, port, _ := net.SplitHostPort(value) // empty if there's an error
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return fmt.Errorf(`want host and port, such as "127.0.0.1:8080" or ":8080", or "0" for none`)
 	}

@@ -77,7 +77,7 @@ func ExampleFlags_ApplyTo() {
 	// the program's own options
 	website := controller.Options{MaxConcurrentReconciles: 1, MaxRetries: 5}
 	// what controller.New does
-	options.OverrideControllerOptions("website", &website)
+	website.Override(options.Controller.Override("website"))
 	fmt.Println("website:",
 		website.MaxConcurrentReconciles, website.MaxRetries, website.ReconciliationTimeout)
 	// Output:

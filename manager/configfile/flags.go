@@ -45,7 +45,7 @@ type setting struct{ flag, path, value string }
 //
 //	--set controllers.website.workers=4
 //
-// and a few for common settings, such as --metrics-bind-address. It does not redefine a flag that
+// and a few for common settings, such as --metrics-bind-address. It doesn't redefine a flag that
 // the program has defined already. A controller with a dot in its name needs the file, because a dot
 // ends a name in PATH.
 func BindFlags(fs *flag.FlagSet) *Flags {
@@ -83,7 +83,7 @@ func BindFlags(fs *flag.FlagSet) *Flags {
 	return f
 }
 
-// set stores a setting, and returns an error at once if it cannot be right.
+// set stores a setting, and returns an error at once if it can't be right.
 func (f *Flags) set(s setting) error {
 	scratch := (&Config{}).clone()
 	if err := s.apply(&scratch); err != nil {
@@ -107,7 +107,7 @@ func (s setting) apply(to *Config) error {
 	return errors.Join(d.problems...)
 }
 
-// Load reads the file that --config names, if there is one, and then applies the other flags. Call
+// Load reads the file that --config names, if there's one, and then applies the other flags. Call
 // it after the flags were parsed. If it returns an error, the Config is unchanged.
 func (f *Flags) Load(into *Config) error {
 	next := into.clone()

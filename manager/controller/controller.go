@@ -1,12 +1,11 @@
-// Package controller turns a reconciler into a controller: workers that take requests from a
-// queue, call the reconciler, and do with each request what the answer says.
+// Package controller turns a reconciler into a controller: workers that take requests from a queue,
+// call the reconciler, and do with each request what the reconciler's answer says.
 //
-// Sources add requests to the queue; workers take them, each request in one worker at a time;
-// the reconciler's answer decides whether a request comes again, and when.
+// Sources add requests to the queue. Workers take them, and no two workers have the same request at
+// the same time. The reconciler's answer decides whether a request comes back, and when.
 //
-// Neighbours: below it are reconcile, which the user writes, and the workqueue. Above it are
-// the sources, which it knows as the interface Source, and the manager, which
-// starts and stops it.
+// Neighbours: below it are reconcile, which the user writes, and the workqueue. Above it are the
+// sources, which it knows as the interface Source, and the manager, which starts and stops it.
 package controller
 
 import (
@@ -21,54 +20,90 @@ import (
 	"github.com/loopwright/loopwright/manager/reconcile"
 )
 
-// Controller calls a reconciler for each request that its sources add.
+// Controller is a TypedController whose requests are the names of objects.
+type Controller = TypedController[reconcile.Request]
+
+// TypedController calls a reconciler for each request that its sources add.
 //
-// Guarantees: a request that is added is reconciled after that, at least once. No two workers
-// reconcile the same request at a time. Workers begin when all sources that were there at the
-// start are ready: a reconciler does not take an object that is not listed yet for one that does
-// not exist. When Start returns, no goroutine of the controller is left, and nothing in its queue.
+// Guarantees: a request that is added is reconciled at least once after that. No two workers
+// reconcile the same request at the same time. The workers start when all sources that were there
+// at the start are ready, so a reconciler never takes an object that isn't listed yet for one that
+// doesn't exist. When Start returns, no goroutine of the controller is left, and its queue is
+// empty.
 //
-// Caveats: what waits in the queue when the controller stops is lost, unless DrainOnStop is
-// set. The next start finds the objects in a list. A source that has not ended 10 s after the
-// workers, or whose Start takes 10 s to end with its context, is left behind, with its
-// goroutines; the log names it.
-type Controller interface {
-	// Reconcile calls the reconciler as a worker does: with a timeout, and with its panics
-	// recovered. It does not touch the queue.
-	reconcile.Reconciler
+// Caveats: requests that are still in the queue when the controller stops are lost, unless
+// DrainOnStop is set. The next start lists the objects again. A source that hasn't ended 10 s after
+// the workers, or whose Start takes 10 s to return after its context has ended, is left behind with
+// its goroutines; the log names it.
+//
+// The controllers of NewTyped and NewTypedUnmanaged also implement reconcile.Waker, and Unwatch
+// stops one of their sources.
+type TypedController[request comparable] interface {
+	// Reconcile calls the reconciler the way a worker does: with a timeout, and recovering its
+	// panics. It doesn't touch the queue.
+	reconcile.TypedReconciler[request]
 
-	// Watch adds a source, at any time. Before Start it is kept; while the controller runs, it is
-	// started at once, and Watch returns the error of its Start.
-	Watch(src Source) error
+	// Watch adds a source; you can call it at any time. A source that is added before Start waits
+	// for it. While the controller runs, the source is started at once, and Watch returns the error
+	// of its Start.
+	Watch(src TypedSource[request]) error
 
-	// Unwatch stops a source, and waits until it has stopped. After 10 s it returns an error: a
-	// reconciler may call it, and must not hang. What the source added stays in the queue: an
-	// extra look does no harm. The source must be the same value that was given to Watch.
-	Unwatch(src Source) error
-
-	// Wake adds the requests that wait for an object: see reconcile.WaitFor.
-	reconcile.Waker
-
-	// Start runs the controller until the context ends, and returns nil then. It returns an error
-	// if a source cannot be started or does not become ready, and if the sources end before the
-	// context does, because Warmup started them with another. It may be called once. See ErrStopNow
-	// for a stop that does not wait.
+	// Start runs the controller until the context ends, and then returns nil. It returns an error
+	// if a source can't be started or doesn't become ready, and if the sources end before the
+	// context does, because Warmup started them with a different context. Call it only once. See
+	// ErrStopNow for a stop that doesn't wait.
 	Start(ctx context.Context) error
 
 	// GetLogger returns the controller's logger, without a request.
 	GetLogger() logr.Logger
 }
 
-// NewUnmanaged returns a controller that the caller starts. The name is in its metrics and logs,
-// and must be unique among the controllers of the process; see Options.SkipNameValidation.
+// Unwatch stops a source of a controller, and waits until it has stopped. After 10 s it returns an
+// error, because a reconciler may call it and must not hang. Requests that the source has added
+// stay in the queue: an extra reconcile does no harm. The source must be the same value that was
+// passed to Watch.
+//
+// It works for the controllers of this package, and for types that embed one.
+func Unwatch[request comparable](
+	c TypedController[request], src TypedSource[request],
+) error {
+	unwatcher, ok := c.(interface {
+		Unwatch(src TypedSource[request]) error
+	})
+	if !ok {
+		return fmt.Errorf("a %T cannot stop a source: it has no method Unwatch", c)
+	}
+	return unwatcher.Unwatch(src)
+}
+
+// NewUnmanaged is NewTypedUnmanaged for requests that are the names of objects.
 func NewUnmanaged(name string, options Options) (Controller, error) {
+	return NewTypedUnmanaged(name, options)
+}
+
+// NewTypedUnmanaged returns a controller that you start yourself. The name appears in its metrics
+// and logs, and must be unique among the controllers of the process; see
+// Options.SkipNameValidation.
+func NewTypedUnmanaged[request comparable](
+	name string, options TypedOptions[request],
+) (TypedController[request], error) {
+	c, err := newUnmanaged(name, options)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func newUnmanaged[request comparable](
+	name string, options TypedOptions[request],
+) (*controlLoop[request], error) {
 	if name == "" {
 		return nil, errors.New("a controller needs a name")
 	}
 	if err := options.complete(name); err != nil {
 		return nil, fmt.Errorf("controller %s: %w", name, err)
 	}
-	c := &controlLoop{name: name, options: options, meter: newMeter(name)}
+	c := &controlLoop[request]{name: name, options: options, meter: newMeter(name)}
 	c.log = sync.OnceValue(c.GetLogger)
 	if !*options.SkipNameValidation {
 		if err := claimName(name); err != nil {
@@ -78,26 +113,26 @@ func NewUnmanaged(name string, options Options) (Controller, error) {
 	return c, nil
 }
 
-// controlLoop is what NewUnmanaged returns.
-type controlLoop struct {
+// controlLoop is what NewTypedUnmanaged returns.
+type controlLoop[request comparable] struct {
 	name    string
-	options Options            // complete
-	log     func() logr.Logger // GetLogger, called once
+	options TypedOptions[request] // complete
+	log     func() logr.Logger    // GetLogger, called once
 	meter   meter
-	sources sources
-	waits   waits
-	retries retries // unless MaxRetries is 0
+	sources sources[request]
+	waits   waits[request]
+	retries retries[request] // unless MaxRetries is 0
 
 	mu      sync.Mutex // guards the rest
 	started bool
-	opened  *opening // nil until Warmup or Start
+	opened  *opening[request] // nil until Warmup or Start
 }
 
 var errStartedTwice = errors.New("the controller was started before: it can run once, and be " +
 	"added to one manager")
 
 // Start implements Controller.
-func (c *controlLoop) Start(ctx context.Context) error {
+func (c *controlLoop[request]) Start(ctx context.Context) error {
 	c.mu.Lock()
 	again := c.started
 	c.started = true
@@ -118,7 +153,7 @@ func (c *controlLoop) Start(ctx context.Context) error {
 		if opened.err == nil {
 			early = c.runWith(ctx, opened)
 		}
-	case <-ctx.Done(): // Warmup is not ready yet
+	case <-ctx.Done(): // Warmup isn't ready yet
 	}
 	c.sources.cancel(errStopped)
 	<-opened.done
@@ -130,9 +165,9 @@ func (c *controlLoop) Start(ctx context.Context) error {
 	return nil
 }
 
-// runWith is run, and ends with the context of the sources as well: without them, the workers
-// would wait forever. It returns an error if that is why it ended.
-func (c *controlLoop) runWith(ctx context.Context, opened *opening) error {
+// runWith is run, and also ends with the context of the sources: without them, the workers would
+// wait forever. It returns an error if that is why it ended.
+func (c *controlLoop[request]) runWith(ctx context.Context, opened *opening[request]) error {
 	c.sources.beginFrom(ctx)
 	running, release := opened.endsWith(ctx)
 	defer release()
@@ -146,15 +181,15 @@ func (c *controlLoop) runWith(ctx context.Context, opened *opening) error {
 		context.Cause(running))
 }
 
-// NeedLeaderElection reports whether a manager starts the controller only while it is the leader.
-func (c *controlLoop) NeedLeaderElection() bool { return *c.options.NeedLeaderElection }
+// NeedLeaderElection reports whether a manager starts the controller only while it's the leader.
+func (c *controlLoop[request]) NeedLeaderElection() bool { return *c.options.NeedLeaderElection }
 
 // Warmup starts the sources before Start does, so that a process that waits to become the leader
-// has its caches full already. It returns when they are ready; they run until its context ends
-// or Start returns. If its context ends while Start runs, or before, Start returns an error.
-// Without Options.EnableWarmup it does nothing, nor for a controller that does not wait for the
-// lead.
-func (c *controlLoop) Warmup(ctx context.Context) error {
+// already has full caches. It returns when they're ready; they run until its context ends or Start
+// returns. If its context ends before Start or while Start runs, Start returns an error. Without
+// Options.EnableWarmup it does nothing, and neither does it for a controller that needs no
+// leadership.
+func (c *controlLoop[request]) Warmup(ctx context.Context) error {
 	if !*c.options.EnableWarmup || !*c.options.NeedLeaderElection {
 		return nil
 	}
@@ -166,7 +201,7 @@ func (c *controlLoop) Warmup(ctx context.Context) error {
 	if !first { // the sources have the context of another call
 		return opened.err
 	}
-	// If Start is never called, nobody else ends the queue.
+	// If Start is never called, nothing else shuts the queue down.
 	context.AfterFunc(ctx, func() {
 		if !c.isStarted() {
 			c.discard(opened.queue)
@@ -176,9 +211,9 @@ func (c *controlLoop) Warmup(ctx context.Context) error {
 }
 
 // GetLogger implements Controller.
-func (c *controlLoop) GetLogger() logr.Logger { return c.options.LogConstructor(nil) }
+func (c *controlLoop[request]) GetLogger() logr.Logger { return c.options.LogConstructor(nil) }
 
-func (c *controlLoop) isStarted() bool {
+func (c *controlLoop[request]) isStarted() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.started

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	clientgo "k8s.io/client-go/tools/cache"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/manager/cache"
@@ -61,7 +62,7 @@ func (w *mirrorWorld) start() {
 		client:     func(c client.Client) client.Client { return &mirrorClient{Client: c, p: p} },
 		reconciler: p.watched,
 		events:     predicate.Funcs{CreateFunc: p.created, UpdateFunc: p.updated, DeleteFunc: p.deleted},
-		cache:      cache.Options{Recorder: p.recorder, DefaultWatchErrorHandler: func(error) { w.count("list or watch failed") }},
+		cache:      cache.Options{Recorder: p.recorder, DefaultWatchErrorHandler: func(context.Context, *clientgo.Reflector, error) { w.count("list or watch failed") }},
 		controller: controller.Options{
 			MaxConcurrentReconciles: 1 + w.choice.IntN(4),
 			SkipNameValidation:      new(true), // one may start before the other has ended

@@ -74,8 +74,8 @@ func runMirror(ctx context.Context, config *rest.Config, options mirrorOptions) 
 	changed := predicate.ResourceVersionChangedPredicate{} // no resync makes up for an event that was lost
 	owners := handler.EnqueueRequestForOwner(scheme.Scheme, mapper, &corev1.ConfigMap{}, handler.OnlyControllerOwner())
 	if err := errors.Join(
-		mirrors.Watch(sources.Kind(objects, &corev1.ConfigMap{}, &handler.EnqueueRequestForObject{}, predicate.And(changed, isOrWasMirrored), options.events)),
-		mirrors.Watch(sources.Kind(objects, &corev1.Secret{}, owners, changed, options.events)),
+		mirrors.Watch(sources.Kind[client.Object](objects, &corev1.ConfigMap{}, &handler.EnqueueRequestForObject{}, predicate.And(changed, isOrWasMirrored), options.events)),
+		mirrors.Watch(sources.Kind[client.Object](objects, &corev1.Secret{}, owners, changed, options.events)),
 	); err != nil {
 		return err
 	}

@@ -8,40 +8,47 @@ import (
 	"github.com/loopwright/loopwright/manager/config"
 )
 
-// Manager is what New needs of a manager.Manager. It is declared here so that a controller can be
-// used without a manager, and this package imported without that one.
+// Manager is the part of a manager.Manager that New needs. It's declared here so that you can use a
+// controller without a manager, and import this package without that one.
 type Manager interface {
-	// Add starts what it is given when it is time, and stops it.
+	// Add starts the runnable when it's time, and stops it.
 	Add(runnable interface {
 		Start(ctx context.Context) error
 	}) error
-	// GetControllerOptions has the settings of all controllers of the manager.
+	// GetControllerOptions returns the settings that all controllers of the manager share.
 	GetControllerOptions() config.Controller
-	// OverrideControllerOptions changes what a user of the program has set for the controller with
-	// this name, in a file for instance. controller-runtime does not have it.
-	OverrideControllerOptions(name string, options *Options)
 }
 
-// New returns a controller that the manager starts and stops. It has no sources yet: give it some
-// with Watch. Package builder does both in one call, and is what most programs use.
-//
-// An option that's zero gets its value from the manager's Options.Controller, and if that's zero,
-// too, the default in the option's documentation. Settings in a configuration file that the user of
-// the program wrote come before all of these; see package configfile. The name is the one in logs
-// and metrics, and no two controllers of a process may share it; see Options.SkipNameValidation.
+// New is NewTyped for requests that are the names of objects.
 func New(name string, mgr Manager, options Options) (Controller, error) {
+	return NewTyped(name, mgr, options)
+}
+
+// NewTyped returns a controller that the manager starts and stops. It has no sources yet: add them
+// with Watch. Package builder does both in one call, and most programs use that.
+//
+// An option that's zero gets its value from the manager's Options.Controller. If that's zero, too,
+// it gets the default in the option's documentation. A configuration file that the program's user
+// wrote wins over all of these; see package configfile. The name appears in logs and metrics, and
+// no two controllers of a process may share it; see Options.SkipNameValidation.
+func NewTyped[request comparable](
+	name string, mgr Manager, options TypedOptions[request],
+) (TypedController[request], error) {
 	if mgr == nil {
 		return nil, fmt.Errorf("controller %s: New needs a manager; NewUnmanaged does without",
 			name)
 	}
-	options.DefaultFromConfig(mgr.GetControllerOptions())
-	mgr.OverrideControllerOptions(name, &options)
-	c, err := NewUnmanaged(name, options)
+	settings := mgr.GetControllerOptions()
+	options.DefaultFromConfig(settings)
+	if settings.Override != nil {
+		options.Override(settings.Override(name))
+	}
+	c, err := newUnmanaged(name, options)
 	if err != nil {
 		return nil, err
 	}
 	if err := mgr.Add(c); err != nil {
-		if !*c.(*controlLoop).options.SkipNameValidation {
+		if !*c.options.SkipNameValidation {
 			freeName(name)
 		}
 		return nil, fmt.Errorf("controller %s: %w", name, err)
@@ -49,12 +56,12 @@ func New(name string, mgr Manager, options Options) (Controller, error) {
 	return c, nil
 }
 
-// String is what a manager calls the controller in messages.
-func (c *controlLoop) String() string { return "controller " + c.name }
+// String is the controller's name in a manager's messages.
+func (c *controlLoop[request]) String() string { return "controller " + c.name }
 
-// names are those of the controllers of this process that have been made and have not ended.
-// Metrics are the reason that they must differ: two controllers of one name would count into the
-// same. As in controller-runtime, a controller that is never started keeps its name.
+// names are the names of this process's controllers that have been made and haven't ended. They
+// must differ because of the metrics: two controllers with the same name would count into the same
+// series. As in controller-runtime, a controller that is never started keeps its name.
 var names = struct {
 	mu    sync.Mutex // guards taken
 	taken map[string]bool

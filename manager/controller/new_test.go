@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loopwright/loopwright/manager/config"
+	"github.com/loopwright/loopwright/manager/reconcile"
 )
 
 // ward is a manager that keeps what it is given.
 type ward struct {
 	settings config.Controller
-	override func(name string, options *Options)
 	refuses  error
 	added    []interface{ Start(context.Context) error }
 }
@@ -27,12 +27,6 @@ func (w *ward) Add(r interface{ Start(context.Context) error }) error {
 
 func (w *ward) GetControllerOptions() config.Controller { return w.settings }
 
-func (w *ward) OverrideControllerOptions(name string, options *Options) {
-	if w.override != nil {
-		w.override(name, options)
-	}
-}
-
 func TestANewControllerIsAddedToTheManagerAndHasItsSettings(t *testing.T) {
 	w := &ward{settings: config.Controller{MaxConcurrentReconciles: 7, NeedLeaderElection: new(false)}}
 	c, err := New(t.Name(), w, Options{Reconciler: new(calls).answering()})
@@ -40,7 +34,7 @@ func TestANewControllerIsAddedToTheManagerAndHasItsSettings(t *testing.T) {
 	defer freeName(t.Name())
 	require.Len(t, w.added, 1)
 	require.Same(t, c, w.added[0])
-	loop := c.(*controlLoop)
+	loop := c.(*controlLoop[reconcile.Request])
 	require.Equal(t, 7, loop.options.MaxConcurrentReconciles)
 	require.False(t, loop.NeedLeaderElection())
 	require.Equal(t, "controller "+t.Name(), fmt.Sprint(c), "the manager's messages name it")
@@ -51,15 +45,14 @@ func TestANewControllerIsAddedToTheManagerAndHasItsSettings(t *testing.T) {
 
 // Whoever runs a program has the last word, and must not break what the program needs.
 func TestWhatTheManagerOverridesCountsMoreThanTheOptionsAndTheSettings(t *testing.T) {
-	w := &ward{settings: config.Controller{MaxConcurrentReconciles: 7}, override: func(name string, options *Options) {
+	w := &ward{settings: config.Controller{MaxConcurrentReconciles: 7, Override: func(name string) config.Override {
 		require.Equal(t, t.Name(), name)
-		require.Equal(t, 2, options.MaxConcurrentReconciles, "it sees what there would be without it")
-		options.MaxConcurrentReconciles, options.MaxRetries = 3, 5
-	}}
+		return config.Override{Workers: new(3), MaxRetries: new(5)}
+	}}}
 	c, err := New(t.Name(), w, Options{Reconciler: new(calls).answering(), MaxConcurrentReconciles: 2, GracePeriod: time.Hour})
 	require.NoError(t, err)
 	defer freeName(t.Name())
-	loop := c.(*controlLoop)
+	loop := c.(*controlLoop[reconcile.Request])
 	require.Equal(t, []int{3, 5}, []int{loop.options.MaxConcurrentReconciles, loop.options.MaxRetries})
 	require.Equal(t, time.Hour, loop.options.GracePeriod)
 }

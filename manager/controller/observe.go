@@ -11,8 +11,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/loopwright/loopwright/internal/ownmetrics"
+	"github.com/loopwright/loopwright/manager/internal/requestname"
 	"github.com/loopwright/loopwright/manager/metrics"
 	"github.com/loopwright/loopwright/trace"
+	"github.com/loopwright/loopwright/workqueue"
 )
 
 // The metrics of all controllers. All but the last are controller-runtime's.
@@ -59,8 +61,7 @@ func gaugeVec(name, help string, labels ...string) *prometheus.GaugeVec {
 	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
 }
 
-// meter is the metrics of one controller. They are looked up by name once, and not for each
-// reconcile.
+// meter has the metrics of one controller. They're looked up by name once, not for each reconcile.
 type meter struct {
 	// by label; not changed
 	results                                     map[string]prometheus.Counter
@@ -69,8 +70,8 @@ type meter struct {
 	time                                        prometheus.Observer
 }
 
-// newMeter makes all of them appear with the value 0: an alert on a rate must not miss the first
-// error because there was no number before it.
+// newMeter makes all of them appear with the value 0, because an alert on a rate would otherwise
+// miss the first error.
 func newMeter(controller string) meter {
 	m := meter{
 		results:  map[string]prometheus.Counter{},
@@ -107,32 +108,36 @@ func (m meter) count(d decision) {
 	}
 }
 
-// The controller's name is the layer of its events. The queue's have the same: together they are
-// the story of a request.
+// The controller's name is the layer of its events. The queue's events have the same layer:
+// together they tell the story of a request.
 
-func (c *controlLoop) record(event trace.Event) {
+func (c *controlLoop[request]) record(event trace.Event) {
 	if c.options.Recorder.On() {
 		event.Layer, event.Object = c.name, c.options.Kind
 		c.options.Recorder.Record(event)
 	}
 }
 
-func (c *controlLoop) recordStart(w work) {
+func (c *controlLoop[request]) recordStart(w workqueue.Work[request]) {
 	if c.options.Recorder.On() {
+		namespace, name := requestname.Of(&w.Item)
 		c.record(trace.Event{
-			Kind: trace.ReconcileStart, Namespace: w.Item.Namespace, Name: w.Item.Name,
+			Kind: trace.ReconcileStart, Namespace: namespace, Name: name,
 			Reason: strings.Join(w.Causes.Reasons(), ", "), Count: w.Causes.Count,
 		})
 	}
 }
 
-func (c *controlLoop) recordEnd(w work, d decision, err error, took time.Duration) {
+func (c *controlLoop[request]) recordEnd(
+	w workqueue.Work[request], d decision, err error, took time.Duration,
+) {
 	if !c.options.Recorder.On() {
 		return
 	}
+	namespace, name := requestname.Of(&w.Item)
 	event := trace.Event{
 		Kind: trace.ReconcileEnd, Outcome: traceOutcome(d),
-		Namespace: w.Item.Namespace, Name: w.Item.Name, Took: took,
+		Namespace: namespace, Name: name, Took: took,
 	}
 	switch {
 	case d.again == whenWoken:
@@ -145,7 +150,7 @@ func (c *controlLoop) recordEnd(w work, d decision, err error, took time.Duratio
 	c.record(event)
 }
 
-// traceOutcome is a decision in the recorder's words.
+// traceOutcome translates a decision into the recorder's words.
 func traceOutcome(d decision) trace.Outcome {
 	switch {
 	case d.gaveUp || d.terminal:
@@ -161,8 +166,10 @@ func traceOutcome(d decision) trace.Outcome {
 	}
 }
 
-// logOutcome logs failures as errors, and the rest for those who want to know more.
-func (c *controlLoop) logOutcome(ctx context.Context, w work, d decision, err error) {
+// logOutcome logs failures as errors, and everything else at a higher verbosity.
+func (c *controlLoop[request]) logOutcome(
+	ctx context.Context, w workqueue.Work[request], d decision, err error,
+) {
 	if err == nil && !c.log().V(5).Enabled() {
 		return
 	}

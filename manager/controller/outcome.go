@@ -10,34 +10,34 @@ import (
 
 // decision is what happens to a request after its reconcile.
 type decision struct {
-	// label is its name in the metric controller_runtime_reconcile_total. A decision with the
-	// label "error" is logged as an error, all others are details.
+	// label is its name in the metric controller_runtime_reconcile_total. A decision with the label
+	// "error" is logged as an error, all others at a higher verbosity.
 	label string
 	// forget means that the failures so far no longer count: the next one is the first.
 	forget bool
-	// again says when the request is looked at again if nothing adds it until then.
+	// again says when the request is reconciled again if nothing adds it until then.
 	again nextLook
 	// after goes with afterDelay, awaited with whenWoken.
 	after   time.Duration
 	awaited reconcile.ObjectRef
-	// priority is what the request has the next time; nil keeps what it has.
+	// priority is the request's priority next time; nil keeps the one it has.
 	priority *int
 
 	terminal bool // an error that says itself that a retry is useless
 	gaveUp   bool // an error that was retried often enough
-	// ignored means that the Result asked for something that an error overrules. It is worth a
-	// warning: the reconciler's author expects a retry after a time, and gets another.
+	// ignored means that the Result asked for something that an error overrules. That deserves a
+	// warning, because the reconciler's author expects a retry after one delay and gets another.
 	ignored bool
 }
 
-// nextLook says when a request is looked at again.
+// nextLook says when a request is reconciled again.
 type nextLook uint8
 
 const (
-	onlyWhenAdded nextLook = iota // by an event, or by anybody else
+	onlyWhenAdded nextLook = iota // by an event, or by somebody else
 	afterDelay                    // after a time that the reconciler chose
 	rateLimited                   // after a delay that grows with each failure
-	whenWoken                     // when the object changes for which it waits
+	whenWoken                     // when the object that it waits for changes
 )
 
 // The labels. The last one is ours; the others are controller-runtime's.
@@ -52,12 +52,12 @@ const (
 // errTerminal is what errors.Is finds in every terminal error.
 var errTerminal = reconcile.TerminalError(nil)
 
-// outcome says what a reconciler's answer means. It is the whole contract of
-// reconcile.Reconciler, and has no other input.
+// outcome says what a reconciler's answer means. It's the whole contract of reconcile.Reconciler,
+// and has no other input.
 //
-// A panic and a timeout are errors by the time they come here. The errors of a context are
-// like any other: the context may have been the reconciler's own, so that it ended says
-// nothing about whether a retry helps.
+// By the time they get here, a panic and a timeout are errors. A context's error is an error like
+// any other: the context may have been the reconciler's own, so its end doesn't tell us whether a
+// retry helps.
 func outcome(result reconcile.Result, err error) decision {
 	d := decision{priority: result.Priority}
 	awaited, waits := reconcile.WaitsFor(err)
@@ -70,7 +70,7 @@ func outcome(result reconcile.Result, err error) decision {
 	case err == nil:
 		d.label, d.again, d.forget = labelSuccess, onlyWhenAdded, true
 	case errors.Is(err, errTerminal):
-		// controller-runtime does not forget. Then the next failure, after the spec was
+		// controller-runtime doesn't forget. Then the next failure, after the spec was
 		// corrected, waits for as long as if it were one more of the same.
 		d.label, d.again, d.forget, d.terminal = labelError, onlyWhenAdded, true, true
 	case waits:
@@ -82,11 +82,11 @@ func outcome(result reconcile.Result, err error) decision {
 	return d
 }
 
-// limitRetries gives a request up that fails although it has been retried as often as it may be;
-// 0 is no limit. It is forgotten, so that the next event starts over.
+// limitRetries gives up on a request that fails again although it has used up its retries; 0 is no
+// limit. Its failures are forgotten, so the next event starts over.
 //
-// Only an error is given up. A reconciler that answers Requeue has not failed, although the
-// rate limiter counts it.
+// Only errors count. A reconciler that answers Requeue hasn't failed, although the rate limiter
+// counts it.
 func (d decision) limitRetries(retries, limit int) decision {
 	if limit > 0 && retries >= limit && d.label == labelError && d.again == rateLimited {
 		d.again, d.forget, d.gaveUp = onlyWhenAdded, true, true
@@ -94,27 +94,28 @@ func (d decision) limitRetries(retries, limit int) decision {
 	return d
 }
 
-// retries counts how often each request has been retried since it last went well, for MaxRetries.
-// The rate limiter's count is another one: it includes answers that are no errors, such as
-// Requeue, and a limiter need not count at all.
-type retries struct {
+// retries counts how often each request has been retried since it last succeeded, for MaxRetries.
+// The rate limiter has a different count: it includes answers that aren't errors, such as Requeue,
+// and a limiter may not count at all.
+type retries[request comparable] struct {
 	mu   sync.Mutex // guards made
-	made map[reconcile.Request]int
+	made map[request]int
 }
 
-// limit is decision.limitRetries with the count of the request, and counts the retry that is left.
-func (r *retries) limit(request reconcile.Request, d decision, limit int) decision {
+// limit is decision.limitRetries with the count of the request, and counts the retry if there is
+// one.
+func (r *retries[request]) limit(item request, d decision, limit int) decision {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	d = d.limitRetries(r.made[request], limit)
+	d = d.limitRetries(r.made[item], limit)
 	switch {
 	case d.forget:
-		delete(r.made, request)
+		delete(r.made, item)
 	case d.label == labelError:
 		if r.made == nil {
-			r.made = map[reconcile.Request]int{}
+			r.made = map[request]int{}
 		}
-		r.made[request]++
+		r.made[item]++
 	}
 	return d
 }

@@ -12,30 +12,27 @@ import (
 	"github.com/loopwright/loopwright/workqueue"
 )
 
-// requestQueue is a queue with the methods of client-go's, such as NewQueue returns.
-type requestQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-
-// controllerQueue is what workers and sources see of a controller's queue. It adds to the queue
-// that NewQueue returned what that one lacks, as well as one can from outside. The default, a
-// workqueue.PriorityQueue that Options.defaultQueue makes, lacks nothing: AddWithOpts,
+// controllerQueue is the controller's queue as workers and sources see it. It makes up for the
+// methods that the queue from NewQueue lacks, as well as that can be done from outside. The
+// default, a workqueue.PriorityQueue that Options.defaultQueue makes, lacks none: AddWithOpts,
 // GetWithPriority, Next and Drain pass the call straight on.
-type controllerQueue struct {
-	requestQueue
-	controller *controlLoop
-	shutDown   sync.Once
+type controllerQueue[request comparable] struct {
+	workqueue.TypedRateLimitingInterface[request] // what NewQueue returned
+	controller                                    *controlLoop[request]
+	shutDown                                      sync.Once
 }
 
-var _ priorityqueue.PriorityQueue[reconcile.Request] = (*controllerQueue)(nil)
+var _ priorityqueue.PriorityQueue[reconcile.Request] = (*controllerQueue[reconcile.Request])(nil)
 
-// AddWithOpts leaves the priority out if the queue knows none.
-func (q *controllerQueue) AddWithOpts(o workqueue.AddOpts, items ...reconcile.Request) {
-	if queue, ok := q.requestQueue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
+// AddWithOpts drops the priority if the queue has none.
+func (q *controllerQueue[request]) AddWithOpts(o workqueue.AddOpts, items ...request) {
+	if queue, ok := q.TypedRateLimitingInterface.(priorityqueue.PriorityQueue[request]); ok {
 		queue.AddWithOpts(o, items...)
 		return
 	}
-	explained, _ := q.requestQueue.(interface {
-		AddBecause(item reconcile.Request, reason string)
-		AddRateLimitedBecause(item reconcile.Request, reason string)
+	explained, _ := q.TypedRateLimitingInterface.(interface {
+		AddBecause(item request, reason string)
+		AddRateLimitedBecause(item request, reason string)
 	})
 	for _, item := range items {
 		if o.RateLimited && o.After != 0 {
@@ -57,39 +54,39 @@ func (q *controllerQueue) AddWithOpts(o workqueue.AddOpts, items ...reconcile.Re
 	}
 }
 
-// GetWithPriority returns priority 0 if the queue knows none.
-func (q *controllerQueue) GetWithPriority() (item reconcile.Request, priority int, shutdown bool) {
-	if queue, ok := q.requestQueue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
+// GetWithPriority returns priority 0 if the queue has none.
+func (q *controllerQueue[request]) GetWithPriority() (item request, priority int, shutdown bool) {
+	if queue, ok := q.TypedRateLimitingInterface.(priorityqueue.PriorityQueue[request]); ok {
 		return queue.GetWithPriority()
 	}
 	item, shutdown = q.Get()
 	return item, 0, shutdown
 }
 
-// Next cannot end with the context if the queue does not know contexts. The controller shuts the
-// queue down when it stops, and this ends it.
-func (q *controllerQueue) Next(ctx context.Context) (workqueue.Work[reconcile.Request], error) {
-	if queue, ok := q.requestQueue.(interface {
-		Next(context.Context) (workqueue.Work[reconcile.Request], error)
+// Next doesn't end with the context if the queue takes no contexts. The controller shuts the queue
+// down when it stops, and that ends it.
+func (q *controllerQueue[request]) Next(ctx context.Context) (workqueue.Work[request], error) {
+	if queue, ok := q.TypedRateLimitingInterface.(interface {
+		Next(context.Context) (workqueue.Work[request], error)
 	}); ok {
 		return queue.Next(ctx)
 	}
 	item, priority, shutdown := q.GetWithPriority()
 	if shutdown {
-		return workqueue.Work[reconcile.Request]{}, workqueue.ErrShutDown
+		return workqueue.Work[request]{}, workqueue.ErrShutDown
 	}
-	return workqueue.Work[reconcile.Request]{Item: item, Priority: priority}, nil
+	return workqueue.Work[request]{Item: item, Priority: priority}, nil
 }
 
-// ShutDown shuts the queue down once. Not every queue allows a second time: the one that
-// controller-runtime has for priorities panics.
-func (q *controllerQueue) ShutDown() { q.shutDown.Do(q.requestQueue.ShutDown) }
+// ShutDown shuts the queue down once. Some queues don't allow a second time: controller-runtime's
+// priority queue panics.
+func (q *controllerQueue[request]) ShutDown() { q.shutDown.Do(q.TypedRateLimitingInterface.ShutDown) }
 
-// Drain of a queue that knows no contexts is a ShutDown: its workers get what waits, and then learn
-// that there is no more. So the queue is drained when they are gone, and finish waits for them.
-// ShutDownWithDrain would have to be ended by a ShutDown.
-func (q *controllerQueue) Drain(ctx context.Context) error {
-	if queue, ok := q.requestQueue.(interface{ Drain(context.Context) error }); ok {
+// Drain of a queue that takes no contexts is a ShutDown: its workers get what's left in it, and
+// then learn that there's no more. So the queue is drained when the workers have ended, and finish
+// waits for them. ShutDownWithDrain would have to be ended by a ShutDown.
+func (q *controllerQueue[request]) Drain(ctx context.Context) error {
+	if queue, ok := q.TypedRateLimitingInterface.(interface{ Drain(context.Context) error }); ok {
 		return queue.Drain(ctx)
 	}
 	q.ShutDown()
@@ -97,12 +94,12 @@ func (q *controllerQueue) Drain(ctx context.Context) error {
 }
 
 // Wake implements reconcile.Waker, for sources.
-func (q *controllerQueue) Wake(ref reconcile.ObjectRef) { q.controller.Wake(ref) }
+func (q *controllerQueue[request]) Wake(ref reconcile.ObjectRef) { q.controller.Wake(ref) }
 
 // GetLogger returns the controller's logger, without a request.
-func (q *controllerQueue) GetLogger() logr.Logger { return q.controller.GetLogger() }
+func (q *controllerQueue[request]) GetLogger() logr.Logger { return q.controller.GetLogger() }
 
 // FlightRecorder returns the controller's recorder, and the layer of its events.
-func (q *controllerQueue) FlightRecorder() (recorder *trace.Recorder, layer string) {
+func (q *controllerQueue[request]) FlightRecorder() (recorder *trace.Recorder, layer string) {
 	return q.controller.options.Recorder, q.controller.name
 }

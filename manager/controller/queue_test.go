@@ -246,7 +246,9 @@ func TestASourceIsGivenTheControllersLoggerAndRecorder(t *testing.T) {
 }
 
 // adapt is the queue of a controller whose NewQueue returns this one.
-func adapt(queue requestQueue) *controllerQueue { return &controllerQueue{requestQueue: queue} }
+func adapt(queue requestQueue) *controllerQueue[reconcile.Request] {
+	return &controllerQueue[reconcile.Request]{TypedRateLimitingInterface: queue}
+}
 
 func add(queue interface{ Add(reconcile.Request) }, names ...string) {
 	for _, name := range names {

@@ -12,14 +12,16 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
+	"github.com/loopwright/loopwright/manager/internal/requestname"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/trace"
+	"github.com/loopwright/loopwright/workqueue"
 )
 
-// Reconcile implements Controller. It calls the user's code: with the timeout, and so that its
-// panic is an error.
-func (c *controlLoop) Reconcile(
-	ctx context.Context, request reconcile.Request,
+// Reconcile implements Controller. It calls the user's code with the timeout, and turns its panic
+// into an error.
+func (c *controlLoop[request]) Reconcile(
+	ctx context.Context, req request,
 ) (result reconcile.Result, err error) {
 	if limit := c.options.ReconciliationTimeout; limit > 0 {
 		timeout := &timeoutError{limit: limit}
@@ -34,15 +36,14 @@ func (c *controlLoop) Reconcile(
 			err = c.panicked(ctx, recover())
 		}
 	}()
-	result, err = c.options.Reconciler.Reconcile(ctx, request)
+	result, err = c.options.Reconciler.Reconcile(ctx, req)
 	returned = true
 	return result, err
 }
 
-// panicked is called with what was recovered, or with nil if the reconciler calls
-// runtime.Goexit. Then nothing can be returned, and process settles the request while its
-// goroutine ends.
-func (c *controlLoop) panicked(ctx context.Context, value any) error {
+// panicked is called with the recovered value, or with nil if the reconciler called runtime.Goexit.
+// In that case nothing can be returned, and process settles the request while its goroutine ends.
+func (c *controlLoop[request]) panicked(ctx context.Context, value any) error {
 	c.meter.panics.Inc()
 	if value == nil {
 		value = errGoexit
@@ -59,8 +60,8 @@ func (c *controlLoop) panicked(ctx context.Context, value any) error {
 	return &panicError{value: value, stack: debug.Stack()}
 }
 
-// panicError is a panic that was recovered. Its value is not unwrapped: a reconciler that panics
-// with a TerminalError has not returned it.
+// panicError is a panic that was recovered. Its value isn't unwrapped: a reconciler that panics
+// with a TerminalError hasn't returned it.
 type panicError struct {
 	value any
 	stack []byte
@@ -71,9 +72,9 @@ func (p *panicError) Error() string { return fmt.Sprintf("panic: %v [recovered]"
 var errGoexit = errors.New("the reconciler ended its goroutine by runtime.Goexit (t.FailNow " +
 	"does so)")
 
-// inspectable returns an error that can be looked into. A nil pointer may be an error, which is a
-// well-known mistake, and then its Error or Unwrap may panic. So may any other: the log would call
-// it where nobody recovers.
+// inspectable returns an error that is safe to look into. A nil pointer may be an error, which is a
+// well-known mistake, and its Error or Unwrap may panic. Any other error's may, too, and the log
+// would call it where nobody recovers.
 func inspectable(err error) (safe error) {
 	if err == nil {
 		return nil
@@ -101,10 +102,10 @@ func (t *timeoutError) Error() string {
 	return fmt.Sprintf("the reconcile took longer than the ReconciliationTimeout of %s", t.limit)
 }
 
-// timedOut counts a timeout if it is ours. The context may also have ended with the controller,
-// or the reconciler may have had a deadline of its own. "Context deadline exceeded" says little:
-// the cause is added to it.
-func (c *controlLoop) timedOut(ctx context.Context, timeout *timeoutError, err error) error {
+// timedOut counts the timeout if it was ours. The context may also have ended with the controller,
+// or the reconciler may have set its own deadline. "Context deadline exceeded" doesn't say which,
+// so the cause is added.
+func (c *controlLoop[request]) timedOut(ctx context.Context, timeout *timeoutError, err error) error {
 	if context.Cause(ctx) != error(timeout) {
 		return err
 	}
@@ -116,24 +117,26 @@ func (c *controlLoop) timedOut(ctx context.Context, timeout *timeoutError, err e
 	return err
 }
 
-// contextFor is what a reconciler gets as its context: that of the workers, with an ID and a logger
-// for this call, and the reasons of the request.
-func (c *controlLoop) contextFor(ctx context.Context, w work) context.Context {
+// contextFor returns the context for a reconciler: the workers' context with an ID and a logger for
+// this call, and the reasons of the request.
+func (c *controlLoop[request]) contextFor(
+	ctx context.Context, w workqueue.Work[request],
+) context.Context {
 	id := uuid.NewUUID()
 	ctx = context.WithValue(ctx, reconcileIDKey{}, id)
 	if c.options.Recorder.On() {
-		ctx = trace.WithReconcile(ctx, c.name, c.options.Kind, w.Item.Namespace, w.Item.Name)
+		namespace, name := requestname.Of(&w.Item)
+		ctx = trace.WithReconcile(ctx, c.name, c.options.Kind, namespace, name)
 	}
 	ctx = logr.NewContext(ctx, c.options.LogConstructor(&w.Item).WithValues("reconcileID", id))
 	return reconcile.WithReasons(ctx, w.Causes)
 }
 
-// reconcileIDKey is what ReconcileIDFromContext asks a context for.
+// reconcileIDKey is the key of ReconcileIDFromContext.
 type reconcileIDKey struct{}
 
-// ReconcileIDFromContext returns the ID of the call of the reconciler to which the context
-// belongs. It is in each line of the logger that the reconciler finds in its context. Without
-// one, it is empty.
+// ReconcileIDFromContext returns the ID of the reconciler call that the context belongs to, or "".
+// The ID is in each line of the logger that the reconciler finds in its context.
 func ReconcileIDFromContext(ctx context.Context) types.UID {
 	id, _ := ctx.Value(reconcileIDKey{}).(types.UID)
 	return id

@@ -93,7 +93,7 @@ func TestASourceCanBeRemovedBeforeTheStart(t *testing.T) {
 		first, second := &testSource{name: "first"}, &testSource{name: "second"}
 		require.NoError(t, c.Watch(first))
 		require.NoError(t, c.Watch(second))
-		require.NoError(t, c.Unwatch(first))
+		require.NoError(t, Unwatch(c, first))
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		require.NoError(t, c.Start(ctx))
@@ -136,7 +136,7 @@ func TestASourceThatCannotBeToldFromOthersCannotBeRemoved(t *testing.T) {
 // A controller may be stopped, and a source removed, at any moment, also between two steps of a
 // start.
 func TestNothingStartsAfterTheStop(t *testing.T) {
-	var s sources
+	var s sources[reconcile.Request]
 	w := newWatched(&testSource{})
 	_, err := s.add(w)
 	require.NoError(t, err)

@@ -10,33 +10,34 @@ import (
 	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 )
 
-// opening is the start of the queue and the sources, which happens once: by Warmup, or by Start
-// if there was none.
-type opening struct {
-	// done is closed by the goroutine that opens, and received from by both. The rest is not
+// opening is the start of the queue and the sources. It happens once: in Warmup, or in Start if
+// there was no Warmup.
+type opening[request comparable] struct {
+	// done is closed by the goroutine that opens, and received from by both. The rest isn't
 	// read before that, and not written after.
 	done  chan struct{}
-	queue *controllerQueue
+	queue *controllerQueue[request]
 	err   error
-	// endsWith makes a context that ends with ctx and with the context of the sources. It is a
+	// endsWith makes a context that ends with ctx and with the context of the sources. It's a
 	// function for the reason for which newContext is one.
 	endsWith func(ctx context.Context) (both context.Context, release func())
 }
 
-// open makes the queue and starts the sources, if it is the first to be called. The caller waits
-// for done.
-func (c *controlLoop) open(ctx context.Context) (o *opening, first bool) {
+// open makes the queue and starts the sources, if this is the first call. The caller waits for
+// done.
+func (c *controlLoop[request]) open(ctx context.Context) (o *opening[request], first bool) {
 	c.mu.Lock()
 	o = c.opened
 	first = o == nil
 	if first {
-		o = &opening{done: make(chan struct{})}
+		o = &opening[request]{done: make(chan struct{})}
 		c.opened = o
 	}
 	c.mu.Unlock()
 	if first {
-		o.queue = &controllerQueue{
-			requestQueue: c.options.NewQueue(c.name, c.options.RateLimiter), controller: c,
+		o.queue = &controllerQueue[request]{
+			TypedRateLimitingInterface: c.options.NewQueue(c.name, c.options.RateLimiter),
+			controller:                 c,
 		}
 		o.endsWith = func(other context.Context) (context.Context, func()) {
 			return endsWithBoth(other, ctx)
@@ -47,8 +48,8 @@ func (c *controlLoop) open(ctx context.Context) (o *opening, first bool) {
 	return o, first
 }
 
-// endsWithBoth makes a context that ends when one of two does, with its cause. It has the values
-// of the first.
+// endsWithBoth makes a context that ends when either of two does, with its cause. It has the first
+// one's values.
 func endsWithBoth(first, second context.Context) (both context.Context, release func()) {
 	both, end := context.WithCancelCause(first)
 	if second.Err() != nil {
@@ -61,9 +62,9 @@ func endsWithBoth(first, second context.Context) (both context.Context, release 
 	}
 }
 
-// startSources starts the sources that are watched, and returns when all are ready. If one cannot
-// be started, there is no use in waiting for the others.
-func (c *controlLoop) startSources(ctx context.Context, queue *controllerQueue) error {
+// startSources starts the sources that are watched, and returns when all are ready. If one can't be
+// started, it doesn't wait for the others.
+func (c *controlLoop[request]) startSources(ctx context.Context, queue *controllerQueue[request]) error {
 	deadline, cancel := context.WithTimeoutCause(ctx, c.options.CacheSyncTimeout, errNotReady)
 	defer cancel()
 	kept := c.sources.open(ctx, queue)
@@ -80,9 +81,9 @@ func (c *controlLoop) startSources(ctx context.Context, queue *controllerQueue) 
 	return errors.Join(errs...)
 }
 
-// startSource starts a source, and returns when it is ready, or was removed. It returns an error
-// if this takes longer than the deadline.
-func (c *controlLoop) startSource(deadline context.Context, w *watchedSource) error {
+// startSource starts a source, and returns when it's ready or was removed. It returns an error if
+// that takes longer than the deadline.
+func (c *controlLoop[request]) startSource(deadline context.Context, w *watchedSource[request]) error {
 	ctx, queue, watched := c.sources.begin(w)
 	if !watched {
 		return nil
@@ -93,8 +94,8 @@ func (c *controlLoop) startSource(deadline context.Context, w *watchedSource) er
 	defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
 	c.GetLogger().Info("Starting source", "source", anyvalue.Name(w.source, ""))
 
-	// In a goroutine, because a Start that blocks would hold up the controller without a word. The
-	// channel has room for its answer, so that it can end though nobody listens any more.
+	// In a goroutine, because a Start that blocks would block the controller without a word. The
+	// channel has room for the answer, so the goroutine can end even if nobody receives.
 	answers := make(chan error, 1)
 	go func() {
 		answer := errNoAnswer
@@ -104,7 +105,7 @@ func (c *controlLoop) startSource(deadline context.Context, w *watchedSource) er
 	var err error
 	select {
 	case err = <-answers:
-	case <-ready.Done(): // soon there is an answer, which says more than that it took too long
+	case <-ready.Done(): // soon there's an answer, which says more than that it took too long
 		blocks := !w.started.Load()
 		if blocks {
 			w.stop(errNotReady) // a Start that blocks ends now
@@ -127,12 +128,12 @@ func (c *controlLoop) startSource(deadline context.Context, w *watchedSource) er
 }
 
 // start returns when the source is ready, or never will be.
-func (w *watchedSource) start(ctx, ready context.Context, queue *controllerQueue) error {
+func (w *watchedSource[request]) start(ctx, ready context.Context, queue *controllerQueue[request]) error {
 	if err := w.source.Start(ctx, queue); err != nil {
 		return err
 	}
 	w.started.Store(true)
-	if syncing, ok := w.source.(SyncingSource); ok {
+	if syncing, ok := w.source.(TypedSyncingSource[request]); ok {
 		return syncing.WaitForSync(ready)
 	}
 	return nil
@@ -149,9 +150,9 @@ var (
 // do with reconciles, and so not with the grace period.
 const patience = 10 * time.Second
 
-// lastAnswer waits for a source whose contexts have ended. One that does not care about them is
-// left behind, because a controller that hangs is worse: its error would never be seen.
-func (c *controlLoop) lastAnswer(w *watchedSource, answers <-chan error) error {
+// lastAnswer waits for a source whose contexts have ended. A source that ignores that is left
+// behind: if the controller hung instead, nobody would ever see its error.
+func (c *controlLoop[request]) lastAnswer(w *watchedSource[request], answers <-chan error) error {
 	patient := time.NewTimer(patience)
 	defer patient.Stop()
 	select {
@@ -167,13 +168,13 @@ func (c *controlLoop) lastAnswer(w *watchedSource, answers <-chan error) error {
 	}
 }
 
-func (c *controlLoop) leaveBehind(w *watchedSource, err error) {
+func (c *controlLoop[request]) leaveBehind(w *watchedSource[request], err error) {
 	c.GetLogger().Error(err, "A source is left behind, and its goroutines with it", "source",
 		anyvalue.Name(w.source, ""))
 }
 
 // Watch implements Controller.
-func (c *controlLoop) Watch(src Source) error {
+func (c *controlLoop[request]) Watch(src TypedSource[request]) error {
 	w := newWatched(src)
 	running, err := c.sources.add(w)
 	if err != nil {
@@ -192,7 +193,7 @@ func (c *controlLoop) Watch(src Source) error {
 	defer func() {
 		if err != nil {
 			close(w.settled)
-			c.sources.remove(func(other *watchedSource) bool { return other == w }, err)
+			c.sources.remove(func(other *watchedSource[request]) bool { return other == w }, err)
 		}
 	}()
 	c.GetLogger().Info("Starting source", "source", anyvalue.Name(src, ""))
@@ -201,13 +202,13 @@ func (c *controlLoop) Watch(src Source) error {
 			anyvalue.Name(src, ""), err)
 	}
 	w.started.Store(true)
-	syncing, ok := src.(SyncingSource)
+	syncing, ok := src.(TypedSyncingSource[request])
 	if !ok {
 		close(w.settled)
 		return nil
 	}
-	// The workers run already, and nobody waits for the source. But somebody should know if it
-	// is never ready.
+	// The workers already run, and nobody waits for the source. But if it never becomes ready,
+	// somebody should hear of it.
 	go func() {
 		defer close(w.settled)
 		ready, cancel := context.WithTimeoutCause(ctx, c.options.CacheSyncTimeout, errNotReady)

@@ -137,7 +137,7 @@ func TestSourcesAreWaitedForWithoutAGracePeriod(t *testing.T) {
 	}
 }
 
-// To write down what was read can take a source as long as it takes a reconciler.
+// Writing down what it has read can take a source as long as a reconcile takes.
 func TestASourceHasTenSecondsToStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logged

@@ -5,88 +5,90 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/loopwright/loopwright/manager/internal/requestname"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/workqueue"
 )
 
 // waits knows which requests wait for which objects.
 //
-// The danger is the moment between a reconciler's look at the other object and its answer. If
-// the object comes in this moment, nobody waits for it yet, and nobody is woken. Therefore a
-// request that begins to wait is looked at once more, when it is in the table already: either
-// this look finds the object, or the object comes later and finds the request.
+// The danger is the moment between a reconciler's read of the other object and its answer. If the
+// object appears in this moment, the request isn't in the table yet, so it isn't woken. That's why
+// a request that begins to wait is reconciled once more when it's already in the table: either this
+// reconcile finds the object, or the object comes later and finds the request.
 //
-// A request stays in the table until its reconciler answers something else. So it costs one
-// extra look for each wait, not one for each wake-up. An error that is retried is no such answer:
-// a reconciler that could not look does not know that the wait is over.
-type waits struct {
+// A request stays in the table until its reconciler gives a different answer. So there's one extra
+// reconcile for each wait, not one for each wake-up. An error that is retried doesn't end the wait:
+// a reconciler that couldn't look doesn't know that the wait is over.
+type waits[request comparable] struct {
 	mu      sync.Mutex // guards all below
-	awaited map[reconcile.Request]reconcile.ObjectRef
+	awaited map[request]reconcile.ObjectRef
 	// the priority with which each is woken
-	requests map[reconcile.ObjectRef]map[reconcile.Request]int
+	requests map[reconcile.ObjectRef]map[request]int
 }
 
-// begin notes that a request waits for an object, and for no other from now on. It returns the
-// object for which the request waited before, if there was one. If that is another object, or
-// none, the request must be looked at once more.
-func (w *waits) begin(
-	request reconcile.Request, ref reconcile.ObjectRef, priority int,
+// begin notes that a request waits for this object, and from now on for no other. It returns the
+// object that the request waited for before, if there was one. If that was a different object, or
+// none, the request must be reconciled once more.
+func (w *waits[request]) begin(
+	item request, ref reconcile.ObjectRef, priority int,
 ) (before reconcile.ObjectRef, waited bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	before, waited = w.awaited[request]
-	w.endLocked(request)
+	before, waited = w.awaited[item]
+	w.endLocked(item)
 	if w.awaited == nil {
-		w.awaited = map[reconcile.Request]reconcile.ObjectRef{}
-		w.requests = map[reconcile.ObjectRef]map[reconcile.Request]int{}
+		w.awaited = map[request]reconcile.ObjectRef{}
+		w.requests = map[reconcile.ObjectRef]map[request]int{}
 	}
 	if w.requests[ref] == nil {
-		w.requests[ref] = map[reconcile.Request]int{}
+		w.requests[ref] = map[request]int{}
 	}
-	w.awaited[request] = ref
-	w.requests[ref][request] = priority
+	w.awaited[item] = ref
+	w.requests[ref][item] = priority
 	return before, waited
 }
 
-// end says that a request waits for nothing.
-func (w *waits) end(request reconcile.Request) {
+// end notes that a request waits for nothing.
+func (w *waits[request]) end(item request) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.endLocked(request)
+	w.endLocked(item)
 }
 
-func (w *waits) endLocked(request reconcile.Request) {
-	ref := w.awaited[request]
-	delete(w.awaited, request)
-	delete(w.requests[ref], request)
+func (w *waits[request]) endLocked(item request) {
+	ref := w.awaited[item]
+	delete(w.awaited, item)
+	delete(w.requests[ref], item)
 	if len(w.requests[ref]) == 0 {
 		delete(w.requests, ref)
 	}
 }
 
-// waiting is a request that waits, and the priority with which it is woken.
-type waiting struct {
-	request  reconcile.Request
+// waiting is a request that waits, and the priority that it's woken with.
+type waiting[request comparable] struct {
+	item     request
 	priority int
 }
 
-// on returns the requests that wait for an object, sorted, so that they are added in an order
-// that does not depend on a map.
-func (w *waits) on(ref reconcile.ObjectRef) (found []waiting) {
+// on returns the requests that wait for an object, sorted, so that the order in which they're added
+// doesn't depend on a map.
+func (w *waits[request]) on(ref reconcile.ObjectRef) (found []waiting[request]) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for request, priority := range w.requests[ref] {
-		found = append(found, waiting{request, priority})
+	for item, priority := range w.requests[ref] {
+		found = append(found, waiting[request]{item, priority})
 	}
-	slices.SortFunc(found, func(a, b waiting) int {
-		return cmp.Or(cmp.Compare(a.request.Namespace, b.request.Namespace),
-			cmp.Compare(a.request.Name, b.request.Name))
+	slices.SortFunc(found, func(a, b waiting[request]) int {
+		aNamespace, aName := requestname.Of(&a.item)
+		bNamespace, bName := requestname.Of(&b.item)
+		return cmp.Or(cmp.Compare(aNamespace, bNamespace), cmp.Compare(aName, bName))
 	})
 	return found
 }
 
-// Wake implements Controller. If something waits, a worker has been there, and so is the queue.
-func (c *controlLoop) Wake(ref reconcile.ObjectRef) {
+// Wake implements Controller. If a request waits, a worker has run, and so the queue exists.
+func (c *controlLoop[request]) Wake(ref reconcile.ObjectRef) {
 	found := c.waits.on(ref)
 	if len(found) == 0 {
 		return
@@ -96,6 +98,6 @@ func (c *controlLoop) Wake(ref reconcile.ObjectRef) {
 	c.mu.Unlock()
 	reason := ref.String() + " changed, for which it waited"
 	for _, w := range found {
-		queue.AddWithOpts(workqueue.AddOpts{Priority: &w.priority, Reason: reason}, w.request)
+		queue.AddWithOpts(workqueue.AddOpts{Priority: &w.priority, Reason: reason}, w.item)
 	}
 }

@@ -172,7 +172,7 @@ func TestAWakeUpBeforeTheStartDoesNoHarm(t *testing.T) {
 }
 
 func TestRequestsAreWokenInTheOrderOfTheirNames(t *testing.T) {
-	var w waits
+	var w waits[reconcile.Request]
 	for _, name := range []string{"c", "a", "d", "b"} {
 		_, waited := w.begin(req(name), secret, 0)
 		require.False(t, waited)
@@ -183,19 +183,19 @@ func TestRequestsAreWokenInTheOrderOfTheirNames(t *testing.T) {
 	before, waited := w.begin(req("a"), secret, 7)
 	require.True(t, waited)
 	require.Equal(t, secret, before)
-	require.Equal(t, []waiting{{other, 0}, {req("a"), 7}, {req("b"), 0}, {req("c"), 0}, {req("d"), 0}}, w.on(secret))
+	require.Equal(t, []waiting[reconcile.Request]{{other, 0}, {req("a"), 7}, {req("b"), 0}, {req("c"), 0}, {req("d"), 0}}, w.on(secret))
 }
 
 // A request whose wait ends must not take those with it that wait for the same object.
 func TestTheEndOfAWaitLeavesTheOthersAlone(t *testing.T) {
-	var w waits
+	var w waits[reconcile.Request]
 	w.begin(req("a"), secret, 0)
 	w.begin(req("b"), secret, 0)
 	w.begin(req("c"), certificate, 0)
 	w.end(req("a"))
 	w.end(req("stranger"))
-	require.Equal(t, []waiting{{req("b"), 0}}, w.on(secret))
-	require.Equal(t, []waiting{{req("c"), 0}}, w.on(certificate))
+	require.Equal(t, []waiting[reconcile.Request]{{req("b"), 0}}, w.on(secret))
+	require.Equal(t, []waiting[reconcile.Request]{{req("c"), 0}}, w.on(certificate))
 	_, waited := w.begin(req("a"), secret, 0)
 	require.False(t, waited, "it has to be looked at twice once more")
 	_, waited = w.begin(req("d"), reconcile.ObjectRef{}, 0)

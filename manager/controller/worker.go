@@ -14,23 +14,24 @@ import (
 	"github.com/loopwright/loopwright/workqueue"
 )
 
-// ErrStopNow is for the cause of the end of Start's context (context.WithCancelCause), or for an
-// error that wraps it: reconciles that are under way are cut off at once, and nothing is drained,
-// whatever Options.GracePeriod and Options.DrainOnStop say. Start still waits until they return. It
-// is for a process that has lost its lease: another one may be working on the same objects already.
+// ErrStopNow makes a controller stop at once. Use it, or an error that wraps it, as the cause when
+// you cancel Start's context (context.WithCancelCause). Reconciles in flight are cut off and the
+// queue isn't drained, whatever Options.GracePeriod and Options.DrainOnStop say. Start still waits
+// until the reconciles return. It's for a process that has lost its lease, because another one may
+// already be working on the same objects.
 var ErrStopNow = errors.New("the controller must stop at once")
 
-// errGraceOver is the cause of the end of contexts of reconciles that did not finish in time.
+// errGraceOver is the cause that ends the contexts of reconciles which didn't finish in time.
 var errGraceOver = errors.New("the controller stops, and its grace period is over")
 
-// run has the workers, from the moment when the sources are ready until the last of them is gone.
+// run has the workers, from the moment the sources are ready until the last worker has ended.
 //
-// There are two contexts, because to stop means two things. One ends when no more requests are
-// to be taken from the queue. The other is that of the reconciles, and ends when they are to be
-// cut off; it has what ctx has, but not its end.
+// There are two contexts, because stopping means two things. One ends when no more requests should
+// be taken from the queue. The other one belongs to the reconciles, and ends when they should be
+// cut off; it has ctx's values, but doesn't end with it.
 //
 // start is Start's context. ctx may end before it, when the sources have ended with Warmup's.
-func (c *controlLoop) run(start, ctx context.Context, queue *controllerQueue) {
+func (c *controlLoop[request]) run(start, ctx context.Context, queue *controllerQueue[request]) {
 	working, cutOff := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cutOff(errStopped)
 	defer context.AfterFunc(start, func() {
@@ -60,10 +61,10 @@ func (c *controlLoop) run(start, ctx context.Context, queue *controllerQueue) {
 	c.record(trace.Event{Kind: trace.Stop, Reason: context.Cause(ctx).Error()})
 }
 
-// finish returns when the workers are gone. It cuts them off when the grace period is over.
-func (c *controlLoop) finish(
+// finish returns when the workers have ended. It cuts them off when the grace period is over.
+func (c *controlLoop[request]) finish(
 	working context.Context, cutOff context.CancelCauseFunc, workers *sync.WaitGroup,
-	queue *controllerQueue,
+	queue *controllerQueue[request],
 ) {
 	grace := time.NewTimer(c.options.GracePeriod) // 0 or less is over at once
 	defer grace.Stop()
@@ -88,9 +89,9 @@ func (c *controlLoop) finish(
 	}
 }
 
-// discard shuts a queue down and empties it, when the workers are gone. A queue in which something
-// is left keeps its gauges, and they keep the queue in memory.
-func (c *controlLoop) discard(queue *controllerQueue) {
+// discard shuts a queue down and empties it, after the workers have ended. A queue that isn't empty
+// keeps its gauges, and they keep the queue in memory.
+func (c *controlLoop[request]) discard(queue *controllerQueue[request]) {
 	queue.ShutDown()
 	if left := queue.Len(); left > 0 { // or the recorder's story would look as if workers went on
 		c.record(trace.Event{Kind: trace.Note, Count: left,
@@ -105,13 +106,10 @@ func (c *controlLoop) discard(queue *controllerQueue) {
 	}
 }
 
-// work is a request that a worker holds.
-type work = workqueue.Work[reconcile.Request]
-
-// startWorker starts a worker. If it ends although it should not, because the reconciler called
-// runtime.Goexit (t.FailNow does), another takes its place.
-func (c *controlLoop) startWorker(
-	workers *sync.WaitGroup, taking, working context.Context, queue *controllerQueue,
+// startWorker starts a worker. If the reconciler ends it by calling runtime.Goexit (t.FailNow
+// does), another takes over.
+func (c *controlLoop[request]) startWorker(
+	workers *sync.WaitGroup, taking, working context.Context, queue *controllerQueue[request],
 ) {
 	workers.Go(func() {
 		returned := false
@@ -125,8 +123,8 @@ func (c *controlLoop) startWorker(
 	})
 }
 
-// serve takes requests from the queue until taking ends, one after the other.
-func (c *controlLoop) serve(taking, working context.Context, queue *controllerQueue) {
+// serve takes requests from the queue, one after another, until taking ends.
+func (c *controlLoop[request]) serve(taking, working context.Context, queue *controllerQueue[request]) {
 	for taking.Err() == nil {
 		next, err := queue.Next(taking)
 		if err != nil {
@@ -140,9 +138,9 @@ func (c *controlLoop) serve(taking, working context.Context, queue *controllerQu
 	}
 }
 
-// process reconciles a request, and does what its answer says. All but the call itself is
+// process reconciles a request, and does what the answer says. Everything but the call itself is
 // deferred, because a reconciler may end the goroutine: then errGoexit is the answer.
-func (c *controlLoop) process(ctx context.Context, queue *controllerQueue, w work) {
+func (c *controlLoop[request]) process(ctx context.Context, queue *controllerQueue[request], w workqueue.Work[request]) {
 	defer queue.Done(w.Item)
 	c.meter.active.Inc()
 	defer c.meter.active.Dec()
@@ -162,10 +160,10 @@ func (c *controlLoop) process(ctx context.Context, queue *controllerQueue, w wor
 	result, err = c.Reconcile(ctx, w.Item)
 }
 
-// settle does with a request what its answer says. It comes before Done, so that a request that
-// is added again at once waits until this worker is finished with it.
-func (c *controlLoop) settle(
-	ctx context.Context, queue *controllerQueue, w work, result reconcile.Result, err error,
+// settle does with a request what the answer says. It comes before Done, so that a request that is
+// added again at once waits until this worker has finished with it.
+func (c *controlLoop[request]) settle(
+	ctx context.Context, queue *controllerQueue[request], w workqueue.Work[request], result reconcile.Result, err error,
 	took time.Duration,
 ) {
 	if err == errGoexit && !*c.options.RecoverPanic {
@@ -182,14 +180,14 @@ func (c *controlLoop) settle(
 	c.requeue(queue, w, d)
 }
 
-// requeue does with the queue what was decided. The request keeps its priority, unless the answer
+// requeue does with the request what was decided. The request keeps its priority, unless the answer
 // has another.
 //
-// A request that begins to wait for an object is added once more, in case the object came between
-// the reconciler's look and its answer (see waits). A reconciler that waits for another object each
-// time would then run without a pause, so such a request is rate limited, and its failures are
-// forgotten only when it has named the same object twice.
-func (c *controlLoop) requeue(queue *controllerQueue, w work, d decision) {
+// A request that begins to wait for an object is added once more, in case the object appeared
+// between the reconciler's read and its answer (see waits). A reconciler that names a different
+// object each time would then run without a pause. So such a request is rate limited, and its
+// failures are forgotten only when it has named the same object twice.
+func (c *controlLoop[request]) requeue(queue *controllerQueue[request], w workqueue.Work[request], d decision) {
 	opts := workqueue.AddOpts{Priority: &w.Priority}
 	if d.priority != nil {
 		opts.Priority = d.priority

@@ -32,7 +32,7 @@ func req(name string) reconcile.Request {
 // running is a controller that runs, and what the test needs of it.
 type running struct {
 	t *testing.T
-	*controlLoop
+	*controlLoop[reconcile.Request]
 	queue chan workqueue.TypedRateLimitingInterface[reconcile.Request] // what its source was given
 	stop  context.CancelFunc
 	ended chan error // Start's answer
@@ -60,7 +60,7 @@ func prepare(t *testing.T, options Options) *running {
 	}
 	c, err := NewUnmanaged(t.Name(), options)
 	require.NoError(t, err)
-	r := &running{t: t, controlLoop: c.(*controlLoop), queue: make(chan workqueue.TypedRateLimitingInterface[reconcile.Request], 1), ended: make(chan error, 1)}
+	r := &running{t: t, controlLoop: c.(*controlLoop[reconcile.Request]), queue: make(chan workqueue.TypedRateLimitingInterface[reconcile.Request], 1), ended: make(chan error, 1)}
 	require.NoError(t, c.Watch(sourceFunc(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		r.queue <- queue
 		return nil
@@ -157,3 +157,9 @@ type returns struct {
 	Result reconcile.Result
 	Err    error
 }
+
+// Source is a source as most controllers have it.
+type Source = TypedSource[reconcile.Request]
+
+// requestQueue is a queue with the methods of client-go's, such as NewQueue returns.
+type requestQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]

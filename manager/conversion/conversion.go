@@ -22,7 +22,7 @@ type Convertible interface {
 	ConvertFrom(src Hub) error
 }
 
-// Hub is the version that all conversions go through. The method does nothing; it is a mark.
+// Hub is the version that all conversions go through. The method does nothing; it's a mark.
 type Hub interface {
 	runtime.Object
 	Hub()

@@ -30,14 +30,14 @@ func init() {
 // CRDInstallOptions say which CustomResourceDefinitions to install, and how.
 type CRDInstallOptions struct {
 	// Scheme says which kinds have conversion webhooks: those with a version that is a Hub. nil
-	// stands for the scheme of client-go.
+	// means client-go's scheme.
 	Scheme *runtime.Scheme
 	// Paths are files, and directories with files, of YAML or JSON. In a directory, only its own
 	// files ending in .yaml, .yml and .json are read; objects of other kinds are skipped.
 	Paths []string
 	// CRDs are installed in addition.
 	CRDs []*apiextensionsv1.CustomResourceDefinition
-	// ErrorIfPathMissing makes a path that does not exist an error. Otherwise it is skipped.
+	// ErrorIfPathMissing makes a path that doesn't exist an error. Otherwise it's skipped.
 	ErrorIfPathMissing bool
 	// MaxTime is how long the CRDs may take to be served. The default is 10 seconds.
 	MaxTime time.Duration
@@ -67,8 +67,8 @@ func waitsOrDefault(max, interval time.Duration) (time.Duration, time.Duration) 
 	return max, interval
 }
 
-// InstallCRDs reads CRDs, installs them, waits until they are served, and returns them. It updates
-// a CRD that exists already.
+// InstallCRDs reads CRDs, installs them, waits until they're served, and returns them. It updates a
+// CRD that already exists.
 func InstallCRDs(
 	config *rest.Config, options CRDInstallOptions,
 ) ([]*apiextensionsv1.CustomResourceDefinition, error) {
@@ -88,8 +88,8 @@ func InstallCRDs(
 	return options.CRDs, nil
 }
 
-// CreateCRDs creates or updates CRDs, and does not wait until they are served. If a CRD of the same
-// name is being deleted, it waits up to 10 seconds until that one is gone.
+// CreateCRDs creates or updates CRDs, and doesn't wait until they're served. If a CRD of the same
+// name is being deleted, it waits for that, up to 10 seconds.
 func CreateCRDs(config *rest.Config, crds []*apiextensionsv1.CustomResourceDefinition) error {
 	c, err := newClient(config)
 	if err != nil {
@@ -105,8 +105,8 @@ func CreateCRDs(config *rest.Config, crds []*apiextensionsv1.CustomResourceDefin
 	return nil
 }
 
-// UninstallCRDs deletes CRDs, and with them all their objects. It does not wait until they are
-// gone. Deleting a missing CRD is no error.
+// UninstallCRDs deletes CRDs, and with them all their objects. It doesn't wait for the end of the
+// deletion. Deleting a missing CRD isn't an error.
 func UninstallCRDs(config *rest.Config, options CRDInstallOptions) error {
 	if err := ReadCRDFiles(&options); err != nil {
 		return err
@@ -139,7 +139,7 @@ const conversionPath = "convert"
 
 // directConversions points the conversion webhooks to the local port, for the kinds that the scheme
 // can convert. It removes the conversion webhook from the others: the manifest may name one that a
-// test does not serve.
+// test doesn't serve.
 func directConversions(
 	crds []*apiextensionsv1.CustomResourceDefinition, scheme *runtime.Scheme,
 	o WebhookInstallOptions,
@@ -206,7 +206,7 @@ func WaitForCRDs(
 	max, interval := waitsOrDefault(options.MaxTime, options.PollInterval)
 	const what = "waiting until the CRDs are served"
 	return poll(context.Background(), interval, max, what, func(ctx context.Context) error {
-		for len(versions) > 0 { // versions that were found are not checked again
+		for len(versions) > 0 { // versions that were found aren't checked again
 			found, err := c.ServerResourcesForGroupVersionWithContext(ctx, versions[0].String())
 			if err != nil {
 				return fmt.Errorf("%s: %w", versions[0], err)

@@ -2,9 +2,9 @@
 //
 // An Environment starts an etcd and a kube-apiserver as local processes, installs
 // CustomResourceDefinitions and webhook configurations, makes users, and returns the configuration
-// to reach the API server. Stop removes everything. There is no controller manager, no scheduler
-// and no node: only the controllers under test act on objects. Objects are not garbage collected,
-// namespaces never finish terminating, and pods stay Pending.
+// to reach the API server. Stop removes everything. There's no controller manager, no scheduler and
+// no node: only the controllers under test act on objects. Objects aren't garbage collected,
+// namespaces never finish terminating, and Pods stay Pending.
 //
 //	environment := &envtest.Environment{CRDDirectoryPaths: []string{"config/crd/bases"}}
 //	config, err := environment.Start()
@@ -53,7 +53,7 @@ const (
 )
 
 // Environment is a control plane for tests, with CRDs and webhooks installed. Its zero value is
-// ready to Start. It is not safe for use by several goroutines, but what Start returns is.
+// ready to Start. It isn't safe for use by several goroutines, but what Start returns is.
 type Environment struct {
 	// ControlPlane has the processes. Set flags of the API server before Start:
 	//
@@ -61,7 +61,7 @@ type Environment struct {
 	ControlPlane ControlPlane
 
 	// Scheme says which kinds have conversion webhooks: those with a version that is a Hub. nil
-	// stands for the scheme of client-go.
+	// means client-go's scheme.
 	Scheme *runtime.Scheme
 
 	// Config reaches the API server as an administrator. Start sets it; for an existing cluster the
@@ -99,7 +99,7 @@ type Environment struct {
 	// a minute.
 	ControlPlaneStartTimeout time.Duration
 	// ControlPlaneStopTimeout is how long Stop may take for each of the two processes. A process
-	// that has not exited after 3 seconds is killed before that. The default is
+	// that hasn't exited after 3 seconds is killed before that. The default is
 	// KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT, or else a minute.
 	ControlPlaneStopTimeout time.Duration
 
@@ -108,7 +108,7 @@ type Environment struct {
 	AttachControlPlaneOutput bool
 }
 
-// The API server does not announce when it serves a new object: discovery has no watch. So envtest
+// The API server doesn't announce when it serves a new object: discovery has no watch. So envtest
 // has to poll.
 const (
 	defaultPollInterval = 100 * time.Millisecond

@@ -139,7 +139,7 @@ func eachDocument(
 	return nil
 }
 
-// filesOf returns the path itself if it is a file, and for a directory the files that may hold
+// filesOf returns the path itself if it's a file, and for a directory the files that may hold
 // objects, sorted.
 func filesOf(path string) ([]string, error) {
 	info, err := os.Stat(path)

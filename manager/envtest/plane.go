@@ -35,7 +35,7 @@ type ControlPlane struct {
 	dir     string
 }
 
-// GetAPIServer returns the API server, and makes one if there is none, so that a user can set its
+// GetAPIServer returns the API server, and makes one if there's none, so that a user can set its
 // flags.
 func (p *ControlPlane) GetAPIServer() *APIServer {
 	if p.APIServer == nil {
@@ -53,7 +53,7 @@ func (p *ControlPlane) getEtcd() *Etcd {
 
 func (p *ControlPlane) isRunning() bool { return p.running != nil }
 
-// Start compiles the control plane, if it was not compiled before, and starts it. It returns when
+// Start compiles the control plane, if it wasn't compiled before, and starts it. It returns when
 // the API server is ready. A Start that fails stops what it had started.
 func (p *ControlPlane) Start() error {
 	if p.isRunning() {
@@ -240,7 +240,7 @@ type SecureServing struct {
 type APIServer struct {
 	SecureServing
 
-	// Path cannot be set, because the API server is compiled.
+	// Path can't be set, because the API server is compiled.
 	Path string
 	// CertDir is where the certificates are, and EtcdURL is etcd's address. Start sets them.
 	CertDir string
@@ -280,7 +280,7 @@ func (s *APIServer) Stop() error {
 	return stopPart(s.running, cluster.APIServer, s.StopTimeout)
 }
 
-// check refuses settings that are not supported, and returns the port that the user wants, or 0.
+// check refuses settings that aren't supported, and returns the port that the user wants, or 0.
 func (s *APIServer) check() (port int, err error) {
 	if s.Path != "" {
 		err = fmt.Errorf(
@@ -313,7 +313,7 @@ func (s *APIServer) check() (port int, err error) {
 type Etcd struct {
 	// URL is its address. Start sets it.
 	URL *url.URL
-	// Path cannot be set, because etcd is compiled.
+	// Path can't be set, because etcd is compiled.
 	Path string
 	// DataDir has its data. Start sets it; Stop deletes the data.
 	DataDir string

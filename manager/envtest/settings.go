@@ -14,7 +14,7 @@ import (
 	"github.com/loopwright/loopwright/cluster"
 )
 
-// The environment variables apply to fields of an Environment that are not set.
+// The environment variables apply to fields of an Environment that aren't set.
 const (
 	existingVariable     = "USE_EXISTING_CLUSTER"
 	startTimeoutVariable = "KUBEBUILDER_CONTROLPLANE_START_TIMEOUT"
@@ -104,7 +104,7 @@ func durationFromEnv(setting *time.Duration, name string) error {
 }
 
 // SetupEnvtestDefaultBinaryAssetsDirectory returns where the tool setup-envtest keeps its binaries.
-// Nothing here uses them; it is here so that suites which name the directory still compile.
+// Nothing here uses them; it's here so that suites which name the directory still compile.
 func SetupEnvtestDefaultBinaryAssetsDirectory() (string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {

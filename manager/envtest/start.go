@@ -14,7 +14,7 @@ import (
 	"github.com/loopwright/loopwright/manager/client/config"
 )
 
-// namespaceLimit is how long the API server may take, once it is ready, to create the namespace
+// namespaceLimit is how long the API server may take, once it's ready, to create the namespace
 // "default".
 const namespaceLimit = 30 * time.Second
 
@@ -57,7 +57,7 @@ func (te *Environment) connect() error {
 	if err := te.ControlPlane.Start(); err != nil {
 		return err
 	}
-	// A test need not spare its own API server: these limits are enough for any test.
+	// A test doesn't have to spare its own API server: these limits are enough for any test.
 	fast := &rest.Config{QPS: 1000, Burst: 2000}
 	admin, err := te.ControlPlane.AddUser(
 		User{Name: "admin", Groups: []string{"system:masters"}}, fast)

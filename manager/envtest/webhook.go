@@ -34,7 +34,7 @@ type WebhookInstallOptions struct {
 	// IgnoreSchemeConvertible gives every CRD a conversion webhook, whether or not its kind is
 	// in the scheme with a Hub.
 	IgnoreSchemeConvertible bool
-	// IgnoreErrorIfPathMissing skips a path that does not exist. Otherwise it is an error.
+	// IgnoreErrorIfPathMissing skips a path that doesn't exist. Otherwise it's an error.
 	IgnoreErrorIfPathMissing bool
 
 	// LocalServingHost is the address to listen on; the default is 127.0.0.1. LocalServingPort is
@@ -74,7 +74,7 @@ func (o *WebhookInstallOptions) PrepWithoutInstalling() error {
 }
 
 // ModifyWebhookDefinitions points the webhooks that name a Service to the local port, with the CA
-// of the local certificate. It does not change a webhook that has a URL and a CA already.
+// of the local certificate. It doesn't change a webhook that has a URL and a CA already.
 func (o *WebhookInstallOptions) ModifyWebhookDefinitions() error {
 	hostPort, err := o.hostPort()
 	if err != nil {
@@ -202,10 +202,10 @@ func (o *WebhookInstallOptions) hostPort() (string, error) {
 	return net.JoinHostPort(host, strconv.Itoa(o.LocalServingPort)), nil
 }
 
-// reservePort returns a port that other processes do not get as a free port for the next minute,
+// reservePort returns a port that other processes don't get as a free port for the next minute,
 // although this one can listen on it: tests run beside each other, and each tells its API server
 // the port before it listens. It opens a connection and closes it, the listener's end first. The
-// kernel keeps that end in TIME_WAIT for a minute, and does not hand out such a port as a free one.
+// kernel keeps that end in TIME_WAIT for a minute, and doesn't hand out such a port as a free one.
 func reservePort(host string) (port int, err error) {
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {

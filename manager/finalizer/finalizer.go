@@ -30,8 +30,8 @@ type Registerer interface {
 // Finalizer cleans up what an object has left outside of the cluster, or does other work that must
 // happen before the object is deleted.
 //
-// It is called again if it fails, if the write that follows it fails, and if the program ends
-// between the two. So a call after a complete cleanup must succeed. If the cleanup has not finished
+// It's called again if it fails, if the write that follows it fails, and if the program ends
+// between the two. So a call after a complete cleanup must succeed. If the cleanup hasn't finished
 // when it returns, it returns an error: reconcile.WaitFor, or an error that is retried.
 type Finalizer interface {
 	// Finalize cleans up. It may change the object, and returns what it has changed. The caller
@@ -41,7 +41,7 @@ type Finalizer interface {
 
 // Finalizers are the cleanups of one kind.
 //
-// Call Finalize in each reconcile. If the object is not being deleted, Finalize adds the finalizers
+// Call Finalize in each reconcile. If the object isn't being deleted, Finalize adds the finalizers
 // that it lacks, and the caller has to write the object before it makes anything that needs
 // cleaning up. If the object is being deleted, Finalize calls the cleanups of the finalizers that
 // it has, in the order in which they were registered. A finalizer whose cleanup succeeds is
@@ -55,7 +55,7 @@ type Finalizer interface {
 //		return reconcile.Result{}, err
 //	}
 //
-// Guarantees: finalizers that are not registered stay. It may be called from several goroutines.
+// Guarantees: finalizers that aren't registered stay. It may be called from several goroutines.
 //
 // Errors: those of the cleanups, each with the name of its finalizer.
 type Finalizers interface {
@@ -128,7 +128,7 @@ func (r *registry) cleanup(name string) Finalizer {
 //	ended    records the result of that cleanup
 //	outcome  returns the result for the caller
 type pass struct {
-	left     []string // the registered names that next has not returned or skipped yet, in order
+	left     []string // the registered names that next hasn't returned or skipped yet, in order
 	result   Result
 	failures []error
 }
@@ -139,7 +139,7 @@ func newPass(registered []string) *pass { return &pass{left: registered} }
 // after the last one. It checks each name once, when its turn comes, because a cleanup may have
 // changed the object.
 //
-// An object that is not being deleted gets the finalizer if it lacks it. One that is being deleted
+// An object that isn't being deleted gets the finalizer if it lacks it. One that is being deleted
 // gets none: the API server would refuse it.
 func (p *pass) next(obj client.Object) (name string, due bool) {
 	for len(p.left) > 0 {
@@ -174,7 +174,7 @@ func (p *pass) ended(obj client.Object, name string, result Result, err error) {
 // outcome returns the changes and the failures.
 func (p *pass) outcome() (Result, error) { return p.result, failed(p.failures) }
 
-// failed returns the failures as one error, or nil. It is an Aggregate with the same text as in
+// failed returns the failures as one error, or nil. It's an Aggregate with the same text as in
 // controller-runtime. Unlike there, errors.As and reconcile.WaitsFor find the errors inside it.
 func failed(errs []error) error {
 	switch len(errs) {

@@ -6,11 +6,11 @@ import (
 	"github.com/loopwright/loopwright/workqueue"
 )
 
-// cause is an event, whichever of the four kinds it is, as the reason for a request.
+// cause is an event of any of the four kinds, as the reason for a request.
 type cause struct {
 	eventType eventType
-	object    client.Object // the newest state that the event has; nil if it has none
-	older     client.Object // the state before it, which only updates have
+	object    client.Object // the newest state in the event; nil if it has none
+	older     client.Object // the state before it; only updates have one
 }
 
 // eventType is what happened, in the words of a reason.
@@ -26,7 +26,7 @@ const (
 	generic       eventType = "generic event"
 )
 
-func ofCreate(e event.CreateEvent) cause {
+func ofCreate[object any](e event.TypedCreateEvent[object]) cause {
 	c := cause{eventType: created, object: orNil(e.Object)}
 	if e.IsInInitialList {
 		c.eventType = listed
@@ -34,9 +34,9 @@ func ofCreate(e event.CreateEvent) cause {
 	return c
 }
 
-// ofUpdate calls an update a resync if both objects have the same resourceVersion. If an update
-// lacks one of its objects, nothing is known about what has changed, and it stays an update.
-func ofUpdate(e event.UpdateEvent) cause {
+// ofUpdate calls an update a resync if both objects have the same resourceVersion. If one of the
+// objects is missing, we don't know what has changed, so it stays an update.
+func ofUpdate[object any](e event.TypedUpdateEvent[object]) cause {
 	c := cause{eventType: updated, object: orNil(e.ObjectNew), older: orNil(e.ObjectOld)}
 	switch {
 	case c.object == nil:
@@ -47,7 +47,7 @@ func ofUpdate(e event.UpdateEvent) cause {
 	return c
 }
 
-func ofDelete(e event.DeleteEvent) cause {
+func ofDelete[object any](e event.TypedDeleteEvent[object]) cause {
 	c := cause{eventType: deleted, object: orNil(e.Object)}
 	if e.DeleteStateUnknown {
 		c.eventType = deletedUnseen
@@ -55,23 +55,25 @@ func ofDelete(e event.DeleteEvent) cause {
 	return c
 }
 
-func ofGeneric(e event.GenericEvent) cause {
+func ofGeneric[object any](e event.TypedGenericEvent[object]) cause {
 	return cause{eventType: generic, object: orNil(e.Object)}
 }
 
-func orNil(obj client.Object) client.Object {
-	if event.IsNil(obj) {
-		return nil
+// orNil also returns nil for a value that isn't an API object: a channel's events may be about
+// anything.
+func orNil(obj any) client.Object {
+	if object, ok := obj.(client.Object); ok && !event.IsNil(obj) {
+		return object
 	}
-	return obj
+	return nil
 }
 
 var lowPriority = LowPriority // nobody writes to it
 
-// opts is how requests are added because of an event: with its reason, such as "update of Pod
-// shop/web, through its owner", and with a low priority if nothing may have changed. The namespace
-// and name of the object take the place of the * when somebody reads the reason. Without an object
-// the priority is not low, because nothing is known about it.
+// opts says how to add requests because of an event: with its reason, such as "update of Pod
+// shop/web, through its owner", and with a low priority if nothing may have changed. The * is
+// replaced by the object's namespace and name when somebody reads the reason. Without an object the
+// priority isn't low, because we know nothing about the object.
 func (c cause) opts(through string) workqueue.AddOpts {
 	if c.object == nil {
 		return workqueue.AddOpts{Reason: string(c.eventType) + through}

@@ -2,11 +2,12 @@ package handler
 
 import (
 	"context"
-	"slices"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/controller/priorityqueue"
 	"github.com/loopwright/loopwright/manager/event"
 	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 	"github.com/loopwright/loopwright/manager/log"
@@ -14,43 +15,52 @@ import (
 	"github.com/loopwright/loopwright/workqueue"
 )
 
-// EnqueueRequestForObject asks for the object of the event. An event without an object is a bug of
-// its source: it is logged and dropped.
-type EnqueueRequestForObject struct{}
+// EnqueueRequestForObject is a TypedEnqueueRequestForObject for any object.
+type EnqueueRequestForObject = TypedEnqueueRequestForObject[client.Object]
 
-// Create implements EventHandler.
-func (*EnqueueRequestForObject) Create(
-	_ context.Context, e event.CreateEvent,
+// TypedEnqueueRequestForObject enqueues the object of the event. An event without an object is a
+// bug in its source; it's logged and dropped.
+type TypedEnqueueRequestForObject[object client.Object] struct{}
+
+// Create implements TypedEventHandler.
+func (*TypedEnqueueRequestForObject[object]) Create(
+	_ context.Context, e event.TypedCreateEvent[object],
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
 ) {
 	enqueueObject(queue, ofCreate(e))
 }
 
-// Update implements EventHandler.
-func (*EnqueueRequestForObject) Update(
-	_ context.Context, e event.UpdateEvent,
+// Update implements TypedEventHandler.
+func (*TypedEnqueueRequestForObject[object]) Update(
+	_ context.Context, e event.TypedUpdateEvent[object],
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
 ) {
 	enqueueObject(queue, ofUpdate(e))
 }
 
-// Delete implements EventHandler.
-func (*EnqueueRequestForObject) Delete(
-	_ context.Context, e event.DeleteEvent,
+// Delete implements TypedEventHandler.
+func (*TypedEnqueueRequestForObject[object]) Delete(
+	_ context.Context, e event.TypedDeleteEvent[object],
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
 ) {
 	enqueueObject(queue, ofDelete(e))
 }
 
-// Generic implements EventHandler.
-func (*EnqueueRequestForObject) Generic(
-	_ context.Context, e event.GenericEvent,
+// Generic implements TypedEventHandler.
+func (*TypedEnqueueRequestForObject[object]) Generic(
+	_ context.Context, e event.TypedGenericEvent[object],
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
 ) {
 	enqueueObject(queue, ofGeneric(e))
 }
 
-func enqueueObject(queue requestQueue, c cause) {
+func (*TypedEnqueueRequestForObject[object]) own() own {
+	return own{goType: reflect.TypeFor[*TypedEnqueueRequestForObject[object]](), sameRequest: true}
+}
+
+func enqueueObject(
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request], c cause,
+) {
 	if c.object == nil {
 		log.RuntimeLog.WithName("handler").Error(nil,
 			"An event without an object is dropped: there is nothing to reconcile", "event",
@@ -61,14 +71,17 @@ func enqueueObject(queue requestQueue, c cause) {
 	enqueue(queue, c.opts(""), request)
 }
 
-// enqueue adds requests, and says as much about them as the queue can take. The queue that a
-// controller hands out takes all.
-func enqueue(queue requestQueue, opts workqueue.AddOpts, requests ...reconcile.Request) {
+// enqueue adds requests with as much information about them as the queue takes. A controller's
+// queue takes everything.
+func enqueue[request comparable](
+	queue workqueue.TypedRateLimitingInterface[request], opts workqueue.AddOpts,
+	requests ...request,
+) {
 	switch queue := queue.(type) {
-	case priorityQueue:
+	case priorityqueue.PriorityQueue[request]:
 		queue.AddWithOpts(opts, requests...)
 	case interface {
-		AddBecause(item reconcile.Request, reason string)
+		AddBecause(item request, reason string)
 	}:
 		reason := opts.ReasonText()
 		for _, request := range requests {
@@ -81,123 +94,151 @@ func enqueue(queue requestQueue, opts workqueue.AddOpts, requests ...reconcile.R
 	}
 }
 
-// MapFunc returns the requests that an object leads to.
-type MapFunc func(context.Context, client.Object) []reconcile.Request
+// MapFunc is a TypedMapFunc from any object to the names of objects.
+type MapFunc = TypedMapFunc[client.Object, reconcile.Request]
 
-// EnqueueRequestsFromMapFunc asks a function which requests the object of an event leads to. Of an
-// update it asks about both objects, because those that the old one concerned have to hear that
-// this is over. A request that is returned more than once for one event is added once.
+// TypedMapFunc returns the requests that an object leads to.
+type TypedMapFunc[object any, request comparable] func(context.Context, object) []request
+
+// EnqueueRequestsFromMapFunc is TypedEnqueueRequestsFromMapFunc from any object to the names of
+// objects.
+func EnqueueRequestsFromMapFunc(fn MapFunc) EventHandler {
+	return TypedEnqueueRequestsFromMapFunc(fn)
+}
+
+// TypedEnqueueRequestsFromMapFunc returns a handler that enqueues the requests which fn returns for
+// the object of an event. For an update it calls fn with both objects, because the requests of the
+// old one have to hear that it no longer concerns them. A request that fn returns more than once
+// for one event is added once.
 //
-// The function is never called with nil. In controller-runtime it is, for an event that lacks an
-// object, which no source but a faulty one has.
-func EnqueueRequestsFromMapFunc(fn MapFunc) EventHandler { return mapper(fn) }
-
-type mapper MapFunc
-
-func (m mapper) Create(
-	ctx context.Context, e event.CreateEvent,
-	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
-) {
-	m.enqueue(ctx, queue, ofCreate(e))
+// fn is never called with nil. In controller-runtime it is, if an event lacks an object, which only
+// a faulty source's does.
+func TypedEnqueueRequestsFromMapFunc[object any, request comparable](
+	fn TypedMapFunc[object, request],
+) TypedEventHandler[object, request] {
+	return mapper[object, request](fn)
 }
 
-func (m mapper) Update(
-	ctx context.Context, e event.UpdateEvent,
-	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+type mapper[object any, request comparable] TypedMapFunc[object, request]
+
+func (m mapper[object, request]) Create(
+	ctx context.Context, e event.TypedCreateEvent[object],
+	queue workqueue.TypedRateLimitingInterface[request],
 ) {
-	m.enqueue(ctx, queue, ofUpdate(e))
+	m.enqueue(ctx, queue, ofCreate(e), e.Object)
 }
 
-func (m mapper) Delete(
-	ctx context.Context, e event.DeleteEvent,
-	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+func (m mapper[object, request]) Update(
+	ctx context.Context, e event.TypedUpdateEvent[object],
+	queue workqueue.TypedRateLimitingInterface[request],
 ) {
-	m.enqueue(ctx, queue, ofDelete(e))
+	m.enqueue(ctx, queue, ofUpdate(e), e.ObjectOld, e.ObjectNew)
 }
 
-func (m mapper) Generic(
-	ctx context.Context, e event.GenericEvent,
-	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+func (m mapper[object, request]) Delete(
+	ctx context.Context, e event.TypedDeleteEvent[object],
+	queue workqueue.TypedRateLimitingInterface[request],
 ) {
-	m.enqueue(ctx, queue, ofGeneric(e))
+	m.enqueue(ctx, queue, ofDelete(e), e.Object)
+}
+
+func (m mapper[object, request]) Generic(
+	ctx context.Context, e event.TypedGenericEvent[object],
+	queue workqueue.TypedRateLimitingInterface[request],
+) {
+	m.enqueue(ctx, queue, ofGeneric(e), e.Object)
+}
+
+func (mapper[object, request]) own() own {
+	return own{goType: reflect.TypeFor[mapper[object, request]]()}
 }
 
 // String is the handler's name in the flight recorder.
-func (m mapper) String() string {
+func (m mapper[object, request]) String() string {
 	return "EnqueueRequestsFromMapFunc(" + anyvalue.FunctionName(m) + ")"
 }
 
-func (m mapper) enqueue(ctx context.Context, queue requestQueue, c cause) {
-	var before, now []reconcile.Request
-	if c.older != nil {
-		before = m(ctx, c.older)
-	}
-	if c.object != nil {
-		now = m(ctx, c.object)
-	}
-	enqueue(queue, c.opts(", through a map function"), distinct(before, now)...)
-}
-
-// distinct is what is in either list, once, in the order of its first place. The lists stay as
-// they are.
-func distinct(before, now []reconcile.Request) (found []reconcile.Request) {
-	seen := map[reconcile.Request]bool{}
-	for _, request := range slices.Concat(before, now) {
-		if !seen[request] {
-			seen[request] = true
-			found = append(found, request)
+func (m mapper[object, request]) enqueue(
+	ctx context.Context, queue workqueue.TypedRateLimitingInterface[request], c cause,
+	objects ...object,
+) {
+	var requests []request
+	seen := map[request]bool{}
+	for _, obj := range objects {
+		if event.IsNil(obj) {
+			continue
+		}
+		for _, next := range m(ctx, obj) {
+			if !seen[next] {
+				seen[next] = true
+				requests = append(requests, next)
+			}
 		}
 	}
-	return found
+	enqueue(queue, c.opts(", through a map function"), requests...)
 }
 
-// EnqueueRequestsThatWaitFor adds the requests whose Reconciler has answered reconcile.WaitFor with
-// the object of the event. It is for a kind that a controller waits for. The kind must be named,
-// because a Go object does not always know its own.
+// EnqueueRequestsThatWaitFor is TypedEnqueueRequestsThatWaitFor for any object and requests that
+// are the names of objects.
+func EnqueueRequestsThatWaitFor(kind schema.GroupKind) EventHandler {
+	return TypedEnqueueRequestsThatWaitFor[client.Object, reconcile.Request](kind)
+}
+
+// TypedEnqueueRequestsThatWaitFor adds the requests whose Reconciler has returned reconcile.WaitFor
+// with the object of the event. Use it for a kind that a controller waits for. You have to name the
+// kind, because a Go object doesn't always know its own.
 //
-// Caveats: a controller knows who waits. With a queue of another origin, nobody is woken.
-func EnqueueRequestsThatWaitFor(kind schema.GroupKind) EventHandler { return waitHandler(kind) }
+// Caveats: only a controller's queue knows which requests wait. With any other queue, none are
+// woken.
+func TypedEnqueueRequestsThatWaitFor[object client.Object, request comparable](
+	kind schema.GroupKind,
+) TypedEventHandler[object, request] {
+	return waitHandler[object, request](kind)
+}
 
-type waitHandler schema.GroupKind
+type waitHandler[object client.Object, request comparable] schema.GroupKind
 
-func (w waitHandler) Create(
-	_ context.Context, e event.CreateEvent,
-	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+func (w waitHandler[object, request]) Create(
+	_ context.Context, e event.TypedCreateEvent[object],
+	queue workqueue.TypedRateLimitingInterface[request],
 ) {
 	w.wake(queue, e.Object)
 }
 
-func (w waitHandler) Update(
-	_ context.Context, e event.UpdateEvent,
-	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+func (w waitHandler[object, request]) Update(
+	_ context.Context, e event.TypedUpdateEvent[object],
+	queue workqueue.TypedRateLimitingInterface[request],
 ) {
 	w.wake(queue, e.ObjectNew)
 }
 
-func (w waitHandler) Delete(
-	_ context.Context, e event.DeleteEvent,
-	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+func (w waitHandler[object, request]) Delete(
+	_ context.Context, e event.TypedDeleteEvent[object],
+	queue workqueue.TypedRateLimitingInterface[request],
 ) {
 	w.wake(queue, e.Object)
 }
 
-func (w waitHandler) Generic(
-	_ context.Context, e event.GenericEvent,
-	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+func (w waitHandler[object, request]) Generic(
+	_ context.Context, e event.TypedGenericEvent[object],
+	queue workqueue.TypedRateLimitingInterface[request],
 ) {
 	w.wake(queue, e.Object)
 }
 
 // String is the handler's name in the flight recorder.
-func (w waitHandler) String() string {
+func (w waitHandler[object, request]) String() string {
 	return "EnqueueRequestsThatWaitFor(" + schema.GroupKind(w).String() + ")"
 }
 
-func (w waitHandler) wake(queue requestQueue, object client.Object) {
+func (w waitHandler[object, request]) wake(
+	queue workqueue.TypedRateLimitingInterface[request], obj object,
+) {
 	waker, ok := queue.(reconcile.Waker)
-	if !ok || event.IsNil(object) {
+	if !ok || event.IsNil(obj) {
 		return
 	}
-	waker.Wake(reconcile.ObjectRef{Group: w.Group, Kind: w.Kind, Namespace: object.GetNamespace(),
-		Name: object.GetName()})
+	waker.Wake(reconcile.ObjectRef{
+		Group: w.Group, Kind: w.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName(),
+	})
 }

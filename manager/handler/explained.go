@@ -2,81 +2,122 @@ package handler
 
 import (
 	"context"
+	"reflect"
 	"sync/atomic"
 	"time"
 
+	"github.com/loopwright/loopwright/manager/controller/priorityqueue"
 	"github.com/loopwright/loopwright/manager/event"
 	"github.com/loopwright/loopwright/manager/internal/anyvalue"
+	"github.com/loopwright/loopwright/manager/internal/requestname"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/trace"
 	"github.com/loopwright/loopwright/workqueue"
 )
 
-// Explained is how a source uses a handler. With it, requests of a user's own handler have the
-// event as their reason, too, and the flight recorder gets each request that is added, or that
-// none was. The layer says who calls the handler: a source gives its controller's name.
+// Explained wraps a handler for a source. Requests from a user's own handler then also have the
+// event as their reason, and the flight recorder gets each request that is added, or the fact that
+// none was. The layer says who calls the handler: a source passes its controller's name.
 //
-// A handler is called by its String method if it has one, otherwise by its type. It changes no
-// priorities. A queue without priorities takes no reasons, and nothing is recorded then.
-func Explained(h EventHandler, recorder *trace.Recorder, layer string) EventHandler {
+// A handler's name is its String method's answer if it has one, otherwise its type. Explained
+// changes no priorities. A queue without priorities takes no reasons, and nothing is recorded.
+func Explained[object any, request comparable](
+	h TypedEventHandler[object, request], recorder *trace.Recorder, layer string,
+) TypedEventHandler[object, request] {
 	name := anyvalue.Name(h, "handler")
-	e := explained{EventHandler: h, recorder: recorder, layer: layer, name: name}
-	switch h.(type) {
-	case *EnqueueRequestForObject, *ownerHandler, mapper, Funcs: // they explain themselves
-		if !recorder.On() {
-			return h
-		}
-	default:
+	known, explainsItself := ownOf(h)
+	e := explained[object, request]{
+		TypedEventHandler: h, recorder: recorder, layer: layer, name: name, toKind: known.toKind,
+	}
+	if !explainsItself {
 		e.through = ", through " + name
+	} else if !recorder.On() {
+		return h
 	}
 	return e
 }
 
-type explained struct {
-	EventHandler
+// AddsSameRequest reports whether all events of an object add the same request, so that a source
+// may merge them. Only EnqueueRequestForObject does.
+func AddsSameRequest(h any) bool {
+	known, _ := ownOf(h)
+	return known.sameRequest
+}
+
+// own describes a handler of this package. A user's type that embeds the handler also has its
+// methods, and may replace some of them; goType tells the two apart.
+type own struct {
+	goType      reflect.Type
+	sameRequest bool   // all events of an object add the same request
+	toKind      string // the kind that the requests name, if it's known
+}
+
+// ownOf returns false if the handler is a user's.
+func ownOf(h any) (own, bool) {
+	known, ok := h.(interface{ own() own })
+	if !ok || known.own().goType != reflect.TypeOf(h) {
+		return own{}, false
+	}
+	return known.own(), true
+}
+
+type explained[object any, request comparable] struct {
+	TypedEventHandler[object, request]
 	recorder    *trace.Recorder
 	layer, name string
 	through     string // the end of a reason; empty if the handler gives reasons itself
+	toKind      string // the kind that the requests name, if it isn't the controller's
 }
 
-func (e explained) Create(
-	ctx context.Context, ev event.CreateEvent,
-	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+func (e explained[object, request]) Create(
+	ctx context.Context, ev event.TypedCreateEvent[object],
+	queue workqueue.TypedRateLimitingInterface[request],
 ) {
-	e.handle(ofCreate(ev), queue, func(q requestQueue) { e.EventHandler.Create(ctx, ev, q) })
+	e.handle(ofCreate(ev), queue, func(q workqueue.TypedRateLimitingInterface[request]) {
+		e.TypedEventHandler.Create(ctx, ev, q)
+	})
 }
 
-func (e explained) Update(
-	ctx context.Context, ev event.UpdateEvent,
-	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+func (e explained[object, request]) Update(
+	ctx context.Context, ev event.TypedUpdateEvent[object],
+	queue workqueue.TypedRateLimitingInterface[request],
 ) {
-	e.handle(ofUpdate(ev), queue, func(q requestQueue) { e.EventHandler.Update(ctx, ev, q) })
+	e.handle(ofUpdate(ev), queue, func(q workqueue.TypedRateLimitingInterface[request]) {
+		e.TypedEventHandler.Update(ctx, ev, q)
+	})
 }
 
-func (e explained) Delete(
-	ctx context.Context, ev event.DeleteEvent,
-	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+func (e explained[object, request]) Delete(
+	ctx context.Context, ev event.TypedDeleteEvent[object],
+	queue workqueue.TypedRateLimitingInterface[request],
 ) {
-	e.handle(ofDelete(ev), queue, func(q requestQueue) { e.EventHandler.Delete(ctx, ev, q) })
+	e.handle(ofDelete(ev), queue, func(q workqueue.TypedRateLimitingInterface[request]) {
+		e.TypedEventHandler.Delete(ctx, ev, q)
+	})
 }
 
-func (e explained) Generic(
-	ctx context.Context, ev event.GenericEvent,
-	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+func (e explained[object, request]) Generic(
+	ctx context.Context, ev event.TypedGenericEvent[object],
+	queue workqueue.TypedRateLimitingInterface[request],
 ) {
-	e.handle(ofGeneric(ev), queue, func(q requestQueue) { e.EventHandler.Generic(ctx, ev, q) })
+	e.handle(ofGeneric(ev), queue, func(q workqueue.TypedRateLimitingInterface[request]) {
+		e.TypedEventHandler.Generic(ctx, ev, q)
+	})
 }
 
-// String is the name of the handler inside.
-func (e explained) String() string { return e.name }
+// String is the name of the wrapped handler.
+func (e explained[object, request]) String() string { return e.name }
 
-func (e explained) handle(c cause, queue requestQueue, call func(requestQueue)) {
+func (e explained[object, request]) handle(
+	c cause, queue workqueue.TypedRateLimitingInterface[request],
+	call func(workqueue.TypedRateLimitingInterface[request]),
+) {
 	var opts workqueue.AddOpts
 	if e.through != "" {
 		opts = c.opts(e.through)
 		opts.Priority = nil
 	}
-	if _, ok := queue.(priorityQueue); !ok || !e.recorder.On() {
+	if _, ok := queue.(priorityqueue.PriorityQueue[request]); !ok || !e.recorder.On() {
 		call(newEventQueue(queue, opts, nil))
 		return
 	}
@@ -89,13 +130,11 @@ func (e explained) handle(c cause, queue requestQueue, call func(requestQueue)) 
 			c.object.GetResourceVersion()
 	}
 	var some atomic.Bool // the handler may keep the queue, and add from elsewhere
-	call(newEventQueue(queue, opts, func(request reconcile.Request) {
+	call(newEventQueue(queue, opts, func(added request) {
 		some.Store(true)
 		entry := entry
-		entry.ToNamespace, entry.ToName = request.Namespace, request.Name
-		if owner, ok := e.EventHandler.(*ownerHandler); ok {
-			entry.ToObject = owner.owner.Kind
-		}
+		entry.ToNamespace, entry.ToName = requestname.Of(&added)
+		entry.ToObject = e.toKind
 		e.recorder.Record(entry)
 	}))
 	if !some.Load() {
@@ -103,43 +142,43 @@ func (e explained) handle(c cause, queue requestQueue, call func(requestQueue)) 
 	}
 }
 
-// eventQueue is the queue that users' code gets while it handles one event. Where an add does not
-// say otherwise, it has the event's priority and reason. It may be kept and used later.
-type eventQueue struct {
-	priorityQueue
-	opts  workqueue.AddOpts       // Priority, Reason and About
-	added func(reconcile.Request) // nil unless somebody wants to know; called before the add
+// eventQueue is the queue that users' code gets while it handles one event. Adds have the event's
+// priority and reason, unless they set their own. The code may keep the queue and use it later.
+type eventQueue[request comparable] struct {
+	priorityqueue.PriorityQueue[request]
+	opts  workqueue.AddOpts // Priority, Reason and About
+	added func(request)     // nil unless somebody listens; called before the add
 }
 
-// newEventQueue returns the queue itself if it knows no priorities: it would lose what more it
-// can do, and gain nothing.
-func newEventQueue(
-	queue requestQueue, opts workqueue.AddOpts, added func(reconcile.Request),
-) requestQueue {
-	if inner, ok := queue.(priorityQueue); ok {
-		return &eventQueue{inner, opts, added}
+// newEventQueue returns the queue itself if it has no priorities: wrapping it would hide its other
+// methods and gain nothing.
+func newEventQueue[request comparable](
+	queue workqueue.TypedRateLimitingInterface[request], opts workqueue.AddOpts, added func(request),
+) workqueue.TypedRateLimitingInterface[request] {
+	if inner, ok := queue.(priorityqueue.PriorityQueue[request]); ok {
+		return &eventQueue[request]{inner, opts, added}
 	}
 	return queue
 }
 
 // Wake implements reconcile.Waker, for queues that do.
-func (q *eventQueue) Wake(ref reconcile.ObjectRef) {
-	if waker, ok := q.priorityQueue.(reconcile.Waker); ok {
+func (q *eventQueue[request]) Wake(ref reconcile.ObjectRef) {
+	if waker, ok := q.PriorityQueue.(reconcile.Waker); ok {
 		waker.Wake(ref)
 	}
 }
 
-func (q *eventQueue) Add(request reconcile.Request) { q.AddWithOpts(workqueue.AddOpts{}, request) }
+func (q *eventQueue[request]) Add(item request) { q.AddWithOpts(workqueue.AddOpts{}, item) }
 
-func (q *eventQueue) AddAfter(request reconcile.Request, after time.Duration) {
-	q.AddWithOpts(workqueue.AddOpts{After: after}, request)
+func (q *eventQueue[request]) AddAfter(item request, after time.Duration) {
+	q.AddWithOpts(workqueue.AddOpts{After: after}, item)
 }
 
-func (q *eventQueue) AddRateLimited(request reconcile.Request) {
-	q.AddWithOpts(workqueue.AddOpts{RateLimited: true}, request)
+func (q *eventQueue[request]) AddRateLimited(item request) {
+	q.AddWithOpts(workqueue.AddOpts{RateLimited: true}, item)
 }
 
-func (q *eventQueue) AddWithOpts(opts workqueue.AddOpts, requests ...reconcile.Request) {
+func (q *eventQueue[request]) AddWithOpts(opts workqueue.AddOpts, items ...request) {
 	if opts.Priority == nil {
 		opts.Priority = q.opts.Priority
 	}
@@ -147,9 +186,9 @@ func (q *eventQueue) AddWithOpts(opts workqueue.AddOpts, requests ...reconcile.R
 		opts.Reason, opts.About = q.opts.Reason, q.opts.About
 	}
 	if q.added != nil {
-		for _, request := range requests {
-			q.added(request)
+		for _, item := range items {
+			q.added(item)
 		}
 	}
-	q.priorityQueue.AddWithOpts(opts, requests...)
+	q.PriorityQueue.AddWithOpts(opts, items...)
 }

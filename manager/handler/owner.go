@@ -3,6 +3,7 @@ package handler
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -21,34 +22,42 @@ import (
 )
 
 // OwnerOption changes what EnqueueRequestForOwner does.
-type OwnerOption func(*ownerHandler)
+type OwnerOption func(*owners)
 
 // OnlyControllerOwner looks only at the one owner reference that has controller: true.
 func OnlyControllerOwner() OwnerOption {
-	return func(h *ownerHandler) { h.onlyController = true }
+	return func(o *owners) { o.onlyController = true }
 }
 
-// EnqueueRequestForOwner asks for the owners of the object that have the kind of ownerType. Owners
-// are compared by group and kind: a reference keeps the version with which it was written, and the
-// owner is the same object in all versions. Of an update, it asks for the owners before and after.
-//
-// It panics if the scheme does not know exactly one kind for ownerType, as controller-runtime's
-// does. A program has this wrong from its start, or never.
-//
-// The mapper says whether owners of the kind have a namespace; once it has answered it is not
-// asked again, so a CRD that comes back with another scope needs a restart. While it cannot answer,
-// owners are looked for in the object's namespace, where most are, and this is logged.
-// controller-runtime drops the event then, for the other owners, too.
+// EnqueueRequestForOwner is TypedEnqueueRequestForOwner for any object.
 func EnqueueRequestForOwner(
 	scheme *runtime.Scheme, mapper meta.RESTMapper, ownerType client.Object, opts ...OwnerOption,
 ) EventHandler {
+	return TypedEnqueueRequestForOwner[client.Object](scheme, mapper, ownerType, opts...)
+}
+
+// TypedEnqueueRequestForOwner enqueues the object's owners that have the kind of ownerType. Owners
+// are compared by group and kind, because a reference keeps the version that it was written with,
+// and the owner is the same object in all versions. For an update, it enqueues the owners before
+// and after.
+//
+// It panics if the scheme doesn't know exactly one kind for ownerType, as controller-runtime's
+// does. A program has this wrong from the start or never.
+//
+// The mapper says whether owners of the kind have a namespace. Once it has answered, it isn't
+// called again, so a CRD that is recreated with another scope needs a restart. Until it answers,
+// the handler looks for owners in the object's namespace, where most are, and logs that.
+// controller-runtime drops the event in that case, even for the other owners.
+func TypedEnqueueRequestForOwner[object client.Object](
+	scheme *runtime.Scheme, mapper meta.RESTMapper, ownerType client.Object, opts ...OwnerOption,
+) TypedEventHandler[object, reconcile.Request] {
 	kind, err := kindIn(scheme, ownerType)
 	if err != nil {
 		panic(fmt.Errorf("handler.EnqueueRequestForOwner: %w", err))
 	}
-	h := &ownerHandler{owner: kind, mapper: mapper}
+	h := &ownerHandler[object]{owners{owner: kind, mapper: mapper}}
 	for _, opt := range opts {
-		opt(h)
+		opt(&h.owners)
 	}
 	return h
 }
@@ -61,7 +70,7 @@ func kindIn(scheme *runtime.Scheme, obj client.Object) (schema.GroupVersionKind,
 	kinds, _, err := scheme.ObjectKinds(obj)
 	if err != nil {
 		return schema.GroupVersionKind{},
-			fmt.Errorf("the kind of the owner is not known, was its AddToScheme called? %w", err)
+			fmt.Errorf("the owner's kind is unknown; was its AddToScheme called? %w", err)
 	}
 	if len(kinds) != 1 {
 		return schema.GroupVersionKind{},
@@ -71,54 +80,63 @@ func kindIn(scheme *runtime.Scheme, obj client.Object) (schema.GroupVersionKind,
 	return kinds[0], nil
 }
 
-type ownerHandler struct {
+// owners finds the owners of a kind.
+type owners struct {
 	owner          schema.GroupVersionKind
 	onlyController bool
 	mapper         meta.RESTMapper
-	scope          atomic.Value // a meta.RESTScopeName, when the mapper has answered
+	scope          atomic.Value // a meta.RESTScopeName, once the mapper has answered
 }
 
-func (h *ownerHandler) Create(
-	_ context.Context, e event.CreateEvent,
+type ownerHandler[object client.Object] struct{ owners }
+
+func (h *ownerHandler[object]) Create(
+	_ context.Context, e event.TypedCreateEvent[object],
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
 ) {
 	h.enqueue(queue, ofCreate(e))
 }
 
-func (h *ownerHandler) Update(
-	_ context.Context, e event.UpdateEvent,
+func (h *ownerHandler[object]) Update(
+	_ context.Context, e event.TypedUpdateEvent[object],
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
 ) {
 	h.enqueue(queue, ofUpdate(e))
 }
 
-func (h *ownerHandler) Delete(
-	_ context.Context, e event.DeleteEvent,
+func (h *ownerHandler[object]) Delete(
+	_ context.Context, e event.TypedDeleteEvent[object],
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
 ) {
 	h.enqueue(queue, ofDelete(e))
 }
 
-func (h *ownerHandler) Generic(
-	_ context.Context, e event.GenericEvent,
+func (h *ownerHandler[object]) Generic(
+	_ context.Context, e event.TypedGenericEvent[object],
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request],
 ) {
 	h.enqueue(queue, ofGeneric(e))
 }
 
-// String is the handler's name in the flight recorder.
-func (h *ownerHandler) String() string {
-	return "EnqueueRequestForOwner(" + h.owner.GroupKind().String() + ")"
+func (h *ownerHandler[object]) own() own {
+	return own{goType: reflect.TypeFor[*ownerHandler[object]](), toKind: h.owner.Kind}
 }
 
-func (h *ownerHandler) enqueue(queue requestQueue, c cause) {
+// String is the handler's name in the flight recorder.
+func (o *owners) String() string {
+	return "EnqueueRequestForOwner(" + o.owner.GroupKind().String() + ")"
+}
+
+func (o *owners) enqueue(
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request], c cause,
+) {
 	var requests []reconcile.Request
 	for _, obj := range []client.Object{c.older, c.object} {
 		if obj == nil {
 			continue
 		}
-		for ref := range ownersOf(obj, h.owner.GroupKind(), h.onlyController) {
-			request := ownerRequest(ref.Name, obj.GetNamespace(), h.scopeOf(ref))
+		for ref := range ownersOf(obj, o.owner.GroupKind(), o.onlyController) {
+			request := ownerRequest(ref.Name, obj.GetNamespace(), o.scopeOf(ref))
 			if !slices.Contains(requests, request) {
 				requests = append(requests, request)
 			}
@@ -127,7 +145,7 @@ func (h *ownerHandler) enqueue(queue requestQueue, c cause) {
 	enqueue(queue, c.opts(", through its owner"), requests...)
 }
 
-// ownersOf are the references to owners of a kind.
+// ownersOf yields the references to owners of a kind.
 func ownersOf(
 	obj client.Object, kind schema.GroupKind, onlyController bool,
 ) func(yield func(metav1.OwnerReference) bool) {
@@ -144,7 +162,7 @@ func ownersOf(
 	}
 }
 
-// refersTo compares group and kind. A malformed apiVersion, which the API server does not let in,
+// refersTo compares group and kind. A malformed apiVersion, which the API server would refuse,
 // refers to nothing.
 func refersTo(ref metav1.OwnerReference, kind schema.GroupKind) bool {
 	// "v1" is the core group's, which is ""
@@ -157,8 +175,8 @@ func refersTo(ref metav1.OwnerReference, kind schema.GroupKind) bool {
 	return ref.Kind == kind.Kind && version.Group == kind.Group
 }
 
-// ownerRequest is for an owner of the given scope. The owner of an object in a namespace is in the
-// same one, or in none; an object in no namespace has owners in none.
+// ownerRequest is for an owner with the given scope. The owner of a namespaced object is in the
+// same namespace, or in none; an object without a namespace has owners without one.
 func ownerRequest(name, namespace string, scope meta.RESTScopeName) reconcile.Request {
 	if scope == meta.RESTScopeNameRoot {
 		namespace = ""
@@ -166,24 +184,24 @@ func ownerRequest(name, namespace string, scope meta.RESTScopeName) reconcile.Re
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
 }
 
-// scopeOf asks the mapper until it has answered once. The version of the reference, which
-// controller-runtime asks for, may no longer be served: it is the one with which the reference was
-// written. So it comes second.
-func (h *ownerHandler) scopeOf(ref metav1.OwnerReference) meta.RESTScopeName {
-	if known, ok := h.scope.Load().(meta.RESTScopeName); ok {
+// scopeOf asks the mapper until it has answered once. controller-runtime asks for the version in
+// the reference, but that is the one it was written with, and the server may no longer serve it. So
+// that version comes second here.
+func (o *owners) scopeOf(ref metav1.OwnerReference) meta.RESTScopeName {
+	if known, ok := o.scope.Load().(meta.RESTScopeName); ok {
 		return known
 	}
-	mapping, err := h.mapper.RESTMapping(h.owner.GroupKind(), h.owner.Version)
+	mapping, err := o.mapper.RESTMapping(o.owner.GroupKind(), o.owner.Version)
 	if err != nil {
 		version := ref.APIVersion[strings.LastIndexByte(ref.APIVersion, '/')+1:]
-		mapping, err = h.mapper.RESTMapping(h.owner.GroupKind(), version)
+		mapping, err = o.mapper.RESTMapping(o.owner.GroupKind(), version)
 	}
 	if err != nil {
 		log.RuntimeLog.WithName("handler").Error(err,
 			"It is not known whether owners of this kind are in a namespace; they are looked "+
-				"for in that of the object", "kind", h.owner.GroupKind().String())
+				"for in that of the object", "kind", o.owner.GroupKind().String())
 		return meta.RESTScopeNameNamespace
 	}
-	h.scope.Store(mapping.Scope.Name())
+	o.scope.Store(mapping.Scope.Name())
 	return mapping.Scope.Name()
 }

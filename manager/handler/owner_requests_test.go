@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/controller/priorityqueue"
 	"github.com/loopwright/loopwright/manager/event"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/workqueue"
@@ -271,3 +272,9 @@ func TestAnOwnerHandlerSurvivesEventsWithoutObjects(t *testing.T) {
 		})
 	}
 }
+
+// requestQueue is the queue that handlers are given.
+type requestQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// priorityQueue is a requestQueue that also takes priorities and reasons.
+type priorityQueue = priorityqueue.PriorityQueue[reconcile.Request]

@@ -148,7 +148,7 @@ func (c *counting) RESTMapping(kind schema.GroupKind, versions ...string) (*meta
 	return c.RESTMapper.RESTMapping(kind, versions...)
 }
 
-// A mapper may ask the API server. To do so for each event of a storm would take minutes.
+// A mapper may ask the API server. Asking for each event of a storm would take minutes.
 func TestTheMapperIsAskedOnce(t *testing.T) {
 	mapper := &counting{RESTMapper: restMapper()}
 	h, q := handler.EnqueueRequestForOwner(scheme.Scheme, mapper, &corev1.Node{}), newQueue()

@@ -1,6 +1,7 @@
 package handler_test
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -8,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/event"
 	"github.com/loopwright/loopwright/manager/handler"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/trace"
@@ -124,4 +127,24 @@ func TestHandlersMayBeCalledByManyAtATime(t *testing.T) {
 	}
 	all.Wait()
 	require.EqualValues(t, 5*4*50, rec.Recorded())
+}
+
+// onlyNew is a handler that a user has made of one of this package's, as many do.
+type onlyNew struct {
+	*handler.EnqueueRequestForObject
+}
+
+func (onlyNew) Create(_ context.Context, _ event.CreateEvent, q queue) { q.Add(req("shop", "all")) }
+
+// What a handler of this package says of itself is no longer true of one that embeds it: this one's
+// requests differ, so a source that merged the events of an object would lose some.
+func TestAHandlerThatEmbedsOneOfThisPackageIsTheUsersOwn(t *testing.T) {
+	require.True(t, handler.AddsSameRequest(&handler.EnqueueRequestForObject{}))
+	require.True(t, handler.AddsSameRequest(&handler.TypedEnqueueRequestForObject[*corev1.Pod]{}))
+	mine, q := onlyNew{&handler.EnqueueRequestForObject{}}, newQueue()
+	require.False(t, handler.AddsSameRequest(mine))
+	create(pod("a", "1"), false).tell(handler.Explained[client.Object, reconcile.Request](mine, nil, "s"), q)
+	require.Equal(t, []string{"shop/all at 0: create of Pod shop/a, through handler_test.onlyNew"}, added(t, q))
+	require.False(t, handler.AddsSameRequest(handler.Funcs{}))
+	require.False(t, handler.AddsSameRequest(nil))
 }

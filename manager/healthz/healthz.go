@@ -1,6 +1,6 @@
 // Package healthz answers liveness and readiness probes.
 //
-// A kubelet sends an HTTP request; the Handler runs its Checkers, and answers 200 or 500. The root
+// A kubelet sends an HTTP request. The Handler runs its Checkers, and answers 200 or 500. Its root
 // runs all checks together, and each check has its own path.
 //
 // Neighbours: below it is only net/http. Above it is the manager, which serves one Handler at
@@ -20,7 +20,7 @@ import (
 
 var logger = log.RuntimeLog.WithName("healthz")
 
-// Checker returns an error that says what is wrong, or nil. The request is the client's, and its
+// Checker returns nil, or an error that says what's wrong. The request is the client's, so its
 // context ends when the client disconnects.
 type Checker func(req *http.Request) error
 
@@ -41,18 +41,18 @@ func (h CheckHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	fmt.Fprint(w, "ok")
 }
 
-// Handler serves several checks: all of them at its root, and each one below it, by its name. A name
-// may have slashes, and characters that a URL escapes.
-// Without any checks it has one, called ping, which always succeeds.
+// Handler serves several checks: all of them at its root, and each one below it, by its name. A
+// name may have slashes, and characters that a URL escapes. Without any checks it has one, called
+// ping, which always succeeds.
 //
-// The answer at the root is "ok", or a list of the checks if one of them failed. The list says
-// which ones failed and not why, because any client may connect; the reasons are in the log, and at
-// the paths of the single checks. With ?verbose there is always a list. ?exclude=NAME leaves a
-// check out, and may be given several times.
+// The root answers "ok", or lists the checks if one of them failed. The list says which ones failed
+// but not why, because any client may connect. The reasons are in the log, and at the paths of the
+// single checks. With ?verbose there's always a list. ?exclude=NAME leaves a check out; you can
+// give it several times.
 //
-// Caveats: Checks must not change while requests are served. They run one after the other, so a
-// slow one delays the answer. If one panics, net/http closes the connection without an answer,
-// which counts as a failed probe.
+// Caveats: Checks must not change while requests are served. They run one after another, so a slow
+// one delays the answer. If one panics, net/http closes the connection without an answer, which
+// counts as a failed probe.
 type Handler struct {
 	Checks map[string]Checker
 }
@@ -78,8 +78,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	http.NotFound(w, req)
 }
 
-// pathOf returns the path of a check below the root: its name without slashes around it. It's empty
-// for a name such as "/", which only the root runs.
+// pathOf returns the path of a check below the root: its name without slashes around it. For a name
+// such as "/", which only the root runs, it's empty.
 func pathOf(name string) string { return strings.TrimPrefix(path.Clean("/"+name), "/") }
 
 func (h *Handler) checks() map[string]Checker {
@@ -89,7 +89,7 @@ func (h *Handler) checks() map[string]Checker {
 	return h.Checks
 }
 
-// serveAll runs the checks in the order of their names.
+// serveAll runs the checks, sorted by name.
 func (h *Handler) serveAll(w http.ResponseWriter, req *http.Request) {
 	excluded := map[string]bool{} // true once a check with this name was found
 	for _, name := range req.URL.Query()["exclude"] {

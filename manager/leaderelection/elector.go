@@ -14,18 +14,18 @@
 //
 // # Guarantees
 //
-// Two electors of one lock never run OnStartedLeading at the same time, even if requests or answers
-// are lost, late or repeated, or a proxy answers in place of the API server; with
-// LeaderElectionConfig.WaitForMissing, even if the Lease is deleted. This needs three things. The
+// Two electors of one lock never run OnStartedLeading at the same time. This holds even if requests
+// or answers are lost, late or repeated, or a proxy answers instead of the API server; and with
+// LeaderElectionConfig.WaitForMissing, even if the Lease is deleted. It needs three things. The
 // work ends within StopTimeout when its context does. The clocks run at about the same speed: the
-// fastest is faster than the slowest by less than the factor LeaseDuration/RenewDeadline, 1.5 by
-// default, minus what the work needs to stop; they need not show the same time. And all replicas
-// use this package, or another one that keeps the same rules: see the chapter for where client-go
-// does not.
+// fastest is faster than the slowest by less than the lease divided by the time after which a
+// leader without renewals stops, 15 s / 12 s by default, minus the time that the work takes to
+// stop. They don't have to show the same time. And all replicas use this package, or another one
+// that keeps the same rules: see the chapter for where client-go doesn't.
 //
 // # Caveats
 //
-// A process that is suspended, for example with its machine, cannot stop in time. What it writes
+// A process that is suspended, for example with its machine, can't stop in time. What it writes
 // when it wakes can be refused only by the store that it writes to: see Fence.
 //
 // A missing lock may have been deleted a moment ago, and its holder may still work. The replica
@@ -33,8 +33,9 @@
 // set. With it, a replica that has never seen the Lease takes its own LeaseDuration for that of the
 // holder. If a rollout makes it shorter, and the Lease is deleted meanwhile, that's too short.
 //
-// After a restore from a backup, the Lease may say that nobody has it while its last holder works.
-// A replica that has seen that holder waits for it; one that was started later leads at once.
+// After a restore from a backup, the Lease may have no holder although its last holder is still
+// working. A replica that has seen that holder waits for it; one that was started later leads at
+// once.
 package leaderelection
 
 import (
@@ -63,8 +64,10 @@ type LeaderElectionConfig struct {
 	// be longer than RenewDeadline; the difference is the time that the work has to stop. The Lease
 	// stores it in whole seconds, rounded up.
 	LeaseDuration time.Duration
-	// RenewDeadline is how long after it sent its last successful renewal a leader stops. It must
-	// be longer than RetryPeriod with its jitter.
+	// RenewDeadline is how long a leader tries to renew before it stops. The first try is due
+	// RetryPeriod after it sent its last successful renewal, so with 15 s, 10 s and 2 s it stops
+	// 12 s after that. Half of what RenewDeadline leaves of the lease is never used for trying, but
+	// for stopping. It must be longer than RetryPeriod with its jitter.
 	RenewDeadline time.Duration
 	// RetryPeriod is how often the leader renews, and how often followers read the lock, at most.
 	RetryPeriod time.Duration
@@ -75,23 +78,24 @@ type LeaderElectionConfig struct {
 	// WatchDog is given the elector, and reports its health.
 	WatchDog *HealthzAdaptor
 
-	// ReleaseOnCancel releases the lock when the context of Run has ended and the work has ended,
-	// too. The next leader need not wait then.
+	// ReleaseOnCancel releases the lock when the context of Run and the work have both ended, so
+	// the next leader doesn't have to wait.
 	ReleaseOnCancel bool
 
 	// Name is the elector's name in metrics, usually that of the lock.
 	Name string
 
 	// StopTimeout is how long OnStartedLeading may take to return when its context has ended. Zero
-	// means LeaseDuration - RenewDeadline. After the lock was lost, it is never longer than that,
-	// because then another replica may lead. After this time, Run returns although the work has not
-	// ended: see ErrStillWorking.
+	// means LeaseDuration - RenewDeadline. After the lock was lost, it ends with the lease at the
+	// latest, because then another replica may lead. After this time, Run returns although the work
+	// hasn't ended: see ErrStillWorking.
 	StopTimeout time.Duration
 
 	// WaitForMissing is for a lock that may be deleted. Its holder has RetryPeriod to create it
-	// again, and another replica that creates it waits for LeaseDuration before it leads, because
-	// the old holder may not have noticed. It waits for the old holder's, if it has seen it and it's
-	// longer. So the first start takes longer. client-go creates a missing lock, and leads at once.
+	// again. Another replica that creates it waits for LeaseDuration before it leads, because the
+	// old holder may not have noticed. If it has seen the old holder's LeaseDuration and that is
+	// longer, it waits for that. So the first start takes longer. client-go creates a missing lock,
+	// and leads at once.
 	WaitForMissing bool
 
 	// Recorder is the flight recorder; nil is off.
@@ -107,16 +111,16 @@ type LeaderCallbacks struct {
 	// OnStartedLeading is the work. Its context ends when the work has to stop: because the context
 	// of Run has ended, or because the lock was lost, which is then the context's cause. It carries
 	// the token that FenceFrom returns. When the function returns, the work must have ended; the
-	// elector does not protect goroutines that it leaves behind. If it returns early, the elector
+	// elector doesn't protect goroutines that it leaves behind. If it returns early, the elector
 	// goes on leading.
 	OnStartedLeading func(context.Context)
-	// OnStoppedLeading is called before Run returns, even if this replica has never led. The work
-	// has ended by then, and the lock was released if it had to be, unless Run has given up
+	// OnStoppedLeading is called before Run returns, even if this replica has never led. By then
+	// the work has ended, and the lock was released if it had to be, unless Run has given up
 	// waiting.
 	OnStoppedLeading func()
-	// OnNewLeader is called when the leader changes, also to this replica: in order, and one call
-	// at a time. If it is slow, it misses leaders, but not the newest one. Run waits for it as for
-	// the work.
+	// OnNewLeader is called when the leader changes, even if it's now this replica: in order, and
+	// one call at a time. If it's slow, it misses leaders, but not the newest one. Run waits for it
+	// as it does for the work.
 	OnNewLeader func(identity string)
 }
 
@@ -124,7 +128,7 @@ type LeaderCallbacks struct {
 var (
 	// ErrLost means that the lock was lost, and the work has ended.
 	ErrLost = errors.New("leader election lost")
-	// ErrStillWorking means that OnStartedLeading has not returned in time. Another replica may
+	// ErrStillWorking means that OnStartedLeading hasn't returned in time. Another replica may
 	// lead already or soon, so the process must exit at once.
 	ErrStillWorking = errors.New("the work has not stopped in time")
 )
@@ -191,29 +195,36 @@ func (c *LeaderElectionConfig) complete() {
 	}
 }
 
+func (c *LeaderElectionConfig) timing() timing {
+	return timing{
+		identity: c.Lock.Identity(), waitForMissing: c.WaitForMissing,
+		lease: c.LeaseDuration, renew: c.RenewDeadline, retry: c.RetryPeriod,
+	}
+}
+
 // status is the part of a run that other goroutines may read.
 type status struct {
 	running bool
 	leads   bool      // until deadline
-	works   bool      // OnStartedLeading has not returned
+	works   bool      // OnStartedLeading hasn't returned
 	leader  string    // as last seen
 	renewed time.Time // when the last renewal was sent
 }
 
-// IsLeader returns true if this replica leads at this moment. It returns false once the lock was
-// not renewed for RenewDeadline, even if no other replica holds it, and even if the work has not
-// noticed yet. client-go returns true as long as it has seen no other holder.
+// IsLeader returns true if this replica leads at this moment. It returns false once RenewDeadline
+// has passed without a renewal, even if no other replica holds the lock, and even if the work has
+// not noticed yet. client-go returns true as long as it has seen no other holder.
 func (le *LeaderElector) IsLeader() bool {
 	s := le.look()
-	return s.leads && time.Since(s.renewed) < le.config.RenewDeadline
+	return s.leads && time.Since(s.renewed) < le.config.timing().leadsFor()
 }
 
 // GetLeader returns the identity of the last leader that this replica saw; use it for messages
-// only. It is empty if there was none, or if it has released the lock.
+// only. It's empty if there was none, or if it has released the lock.
 func (le *LeaderElector) GetLeader() string { return le.look().leader }
 
 // Check returns an error if this replica leads or still works although its lease expired longer
-// than the given time ago. This cannot happen unless the process hangs, or the work does not stop.
+// than the given time ago. This can't happen unless the process hangs, or the work doesn't stop.
 // A follower is healthy.
 func (le *LeaderElector) Check(maxTolerableExpiredLease time.Duration) error {
 	s := le.look()

@@ -104,7 +104,7 @@ func (c *crowd) work(identity string) func(context.Context) {
 		c.terms++
 		c.mu.Unlock()
 		<-ctx.Done()
-		time.Sleep(c.upTo(5 * time.Second)) // LeaseDuration - RenewDeadline is what there is
+		time.Sleep(c.upTo(3 * time.Second)) // what's left of the lease
 		c.mu.Lock()
 		delete(c.working, identity)
 		c.mu.Unlock()

@@ -109,10 +109,10 @@ func TestTheDeadlineCountsFromTheSendingOfTheWrite(t *testing.T) {
 	e = e.wrote(at(26))
 	require.Equal(t, leading.String(), e.phase.String())
 	e = sends(t, e, 26, update, "the answer came late, so the next renewal is due")
-	require.Equal(t, wait.String(), e.next(at(31.999)).do.String(),
+	require.Equal(t, wait.String(), e.next(at(33.999)).do.String(),
 		"the last renewal was sent at 22 s")
-	require.Equal(t, giveUp.String(), e.next(at(32)).do.String(),
-		"the last renewal was sent at 22 s, and RenewDeadline is 10 s")
+	require.Equal(t, giveUp.String(), e.next(at(34)).do.String(),
+		"the next one was due at 24 s, and RenewDeadline is 10 s")
 }
 
 func TestALeaderRenewsWithoutReading(t *testing.T) {
@@ -127,8 +127,8 @@ func TestALeaderRenewsWithoutReading(t *testing.T) {
 
 func TestAnAnswerAfterTheDeadlineIsTooLate(t *testing.T) {
 	e := sends(t, leader(t), 28, update, "a renewal")
-	e = e.wrote(at(30))
-	require.Equal(t, giveUp.String(), e.next(at(30)).do.String(),
+	e = e.wrote(at(32))
+	require.Equal(t, giveUp.String(), e.next(at(32)).do.String(),
 		"the answer came when the deadline was over: somebody may have the lock as soon as the "+
 			"work is expected to have stopped")
 }
@@ -161,7 +161,23 @@ func TestALeaderThatSeesAnOlderWriteOfItsOwnGoesOn(t *testing.T) {
 	require.Equal(t, leading.String(), e.phase.String(),
 		"it is our name, and the deadline is not over")
 	require.Equal(t, update.String(), e.next(at(23)).do.String(), "the renewal has not arrived")
-	require.Equal(t, at(30), e.deadline(), "nothing was renewed")
+	require.Equal(t, at(32), e.deadline(), "nothing was renewed")
+}
+
+// A program that sets its own times gets what client-go would do, as long as the work has time to stop
+// before another replica may lead.
+func TestALeaderTriesForRenewDeadlineAndLeavesTimeToStop(t *testing.T) {
+	for _, c := range []struct{ lease, renew, retry, leads time.Duration }{
+		{15, 10, 2, 12}, // the defaults
+		{137, 107, 26, 122},
+		{60, 20, 5, 25},
+		{10, 8, 2, 9},
+		{16, 14, 2, 15},
+	} {
+		leads := timing{lease: c.lease * time.Second, renew: c.renew * time.Second,
+			retry: c.retry * time.Second}.leadsFor()
+		require.Equal(t, c.leads*time.Second, leads, "%v", c)
+	}
 }
 
 // Answers get lost, and what they answered has happened all the same.
@@ -169,22 +185,22 @@ func TestAWriteWhoseAnswerGotLostIsRecognised(t *testing.T) {
 	e := sends(t, leader(t), 22, update, "a renewal")
 	lost := e.mine
 	e = e.failed(at(27), 0).saw(lost, "", at(27))
-	require.Equal(t, at(32), e.deadline(), "the lock has the renewal that was sent at 22 s")
+	require.Equal(t, at(34), e.deadline(), "the lock has the renewal that was sent at 22 s")
 
 	e = sends(t, follower().saw(held("", 3, 0), "", at(0)), 0, update, "a released lock")
 	lost = e.mine
 	e = e.failed(at(5), 0).saw(lost, "", at(7))
 	require.Equal(t, leading.String(), e.phase.String(),
-		"the lock has our name since 0 s, and the deadline is at 10 s")
-	require.Equal(t, at(10), e.deadline())
+		"the lock has our name since 0 s, and the deadline is at 12 s")
+	require.Equal(t, at(12), e.deadline())
 }
 
 func TestAWriteThatIsRecognisedTooLateHasToBeRepeated(t *testing.T) {
 	e := sends(t, follower().saw(held("", 3, 0), "", at(0)), 0, update, "a released lock")
 	lost := e.mine
-	e = e.failed(at(5), 0).saw(lost, "", at(10))
-	require.Equal(t, following.String(), e.phase.String(), "it was sent 10 s ago")
-	s := e.next(at(10))
+	e = e.failed(at(5), 0).saw(lost, "", at(12))
+	require.Equal(t, following.String(), e.phase.String(), "it was sent 12 s ago")
+	s := e.next(at(12))
 	require.Equal(t, update.String(), s.do.String(),
 		"the lock is ours, so there is nobody to wait for")
 	require.Equal(t, 4, s.record.LeaderTransitions, "it is still the same term")
@@ -252,13 +268,13 @@ func TestALeaderMakesItsLockAgain(t *testing.T) {
 	require.Equal(t, 4, s.record.LeaderTransitions, "it is still the same term")
 	e = e.sends(s, at(22)).wrote(at(22.1))
 	require.Equal(t, leading.String(), e.phase.String(), "nobody else can have worked in between")
-	require.Equal(t, at(32), e.deadline())
+	require.Equal(t, at(34), e.deadline())
 }
 
 func TestTheDeadlineCountsEvenWhileAnAnswerIsOnItsWay(t *testing.T) {
 	e := sends(t, leader(t), 25, update, "a renewal")
-	require.Equal(t, wait.String(), e.next(at(29)).do.String(), "one request at a time")
-	require.Equal(t, giveUp.String(), e.next(at(30)).do.String(), "the answer may never come")
+	require.Equal(t, wait.String(), e.next(at(31)).do.String(), "one request at a time")
+	require.Equal(t, giveUp.String(), e.next(at(32)).do.String(), "the answer may never come")
 	e = sends(t, follower(), 0, read, "the first request")
 	require.Equal(t, wait.String(), e.next(at(100)).do.String(), "one request at a time")
 }

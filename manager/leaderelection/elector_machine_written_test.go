@@ -56,7 +56,7 @@ func TestAWriteWithAReasonSaysIt(t *testing.T) {
 		"a leader remembers how it has come to the lock")
 	e := sends(t, leader(t), 22, update, "a renewal")
 	require.Equal(t, `"other" has it`, e.failed(at(23), 0).saw(held("other", 5, 0), "", at(23)).why)
-	require.Equal(t, "it could not be renewed for 10s", leader(t).expires().why)
+	require.Equal(t, "it could not be renewed for 12s", leader(t).expires().why)
 }
 
 func TestALockIsReleasedUnlessSomebodyHasDeletedIt(t *testing.T) {
@@ -72,11 +72,11 @@ func TestNothingIsReleasedThatWasMadeAMomentAgo(t *testing.T) {
 	require.Equal(t, finish.String(), e.stops(true).next(at(3)).do.String(),
 		"the lock may be ours, and whoever had it may still work")
 
-	e = sends(t, follower().sawNothing(at(0)), 2, create, "it is missing").wrote(at(12.1))
-	require.Equal(t, following.String(), e.phase.String(), "the answer came after RenewDeadline")
-	e = sends(t, e, 12.1, update, "it is ours").failed(at(13), 0)
-	require.Equal(t, finish.String(), e.stops(true).next(at(13)).do.String(),
-		"it was made 13 s ago, and LeaseDuration is 15 s")
+	e = sends(t, follower().sawNothing(at(0)), 2, create, "it is missing").wrote(at(14.1))
+	require.Equal(t, following.String(), e.phase.String(), "the answer came after the deadline")
+	e = sends(t, e, 14.1, update, "it is ours").failed(at(14.5), 0)
+	require.Equal(t, finish.String(), e.stops(true).next(at(14.5)).do.String(),
+		"it was made 12 s ago, and LeaseDuration is 15 s")
 
 	e = leader(t).stops(false)
 	require.Equal(t, "no longer wanted", e.why)
@@ -90,7 +90,7 @@ func TestNothingIsReleasedThatWasMadeAMomentAgo(t *testing.T) {
 func TestAClaimThatIsNotRenewedFollows(t *testing.T) {
 	e := sends(t, follower().sawNothing(at(0)), 2, create, "it is missing").wrote(at(2.1))
 	require.Equal(t, wait.String(), e.next(at(3.9)).do.String())
-	require.Equal(t, giveUp.String(), e.next(at(12)).do.String(), "RenewDeadline is over")
+	require.Equal(t, giveUp.String(), e.next(at(14)).do.String(), "RenewDeadline is over")
 	require.Equal(t, following.String(), e.expires().phase.String(), "its work has not begun")
 }
 
@@ -117,7 +117,7 @@ func TestAWriteWhoseAnswerGotLostIsRecognisedByTheReadThatLooksForIt(t *testing.
 	e := sends(t, leader(t), 22, update, "a renewal")
 	lost := e.mine
 	e = sends(t, e.failed(at(27), 0), 27, read, "the answer got lost").saw(lost, "", at(27.5))
-	require.Equal(t, at(32), e.deadline(), "the lock has the renewal that was sent at 22 s")
+	require.Equal(t, at(34), e.deadline(), "the lock has the renewal that was sent at 22 s")
 }
 
 // Whoever waits for an answer that has come waits until its time is over.
@@ -140,12 +140,12 @@ func TestNothingIsReleasedByALeaderThatHasLostItsLock(t *testing.T) {
 func TestAnUncertainWriteIsReleasedEvenIfTheLockWasMadeOnce(t *testing.T) {
 	e := sends(t, follower().sawNothing(at(0)), 2, create, "it is missing")
 	made := e.mine
-	e = e.wrote(at(12.1))
-	e = sends(t, e, 12.1, update, "it is ours").failed(at(13), 0)
-	e = sends(t, e, 13, read, "the answer got lost").saw(made, "", at(13)).rests(at(13), 0)
-	e = sends(t, e, 28, read, "after the pause").saw(made, "", at(28))
-	e = sends(t, e, 28, update, "the lock was not renewed for LeaseDuration").failed(at(29),
+	e = e.wrote(at(14.1))
+	e = sends(t, e, 14.1, update, "it is ours").failed(at(15), 0)
+	e = sends(t, e, 15, read, "the answer got lost").saw(made, "", at(15)).rests(at(15), 0)
+	e = sends(t, e, 30, read, "after the pause").saw(made, "", at(30))
+	e = sends(t, e, 30, update, "the lock was not renewed for LeaseDuration").failed(at(31),
 		0).stops(true)
-	require.Equal(t, read.String(), e.next(at(29)).do.String(),
+	require.Equal(t, read.String(), e.next(at(31)).do.String(),
 		"the lock may have our name, and nobody works")
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // notifier calls the user's other callbacks from its own goroutine: the loop has a deadline, and
-// must not wait for an event recorder or a log. The goroutine runs only while there is a call to
+// must not wait for an event recorder or a log. The goroutine runs only while there's a call to
 // make.
 type notifier struct {
 	lock        resourcelock.Interface
@@ -20,7 +20,7 @@ type notifier struct {
 	mu      sync.Mutex // guards what follows
 	events  []string   // at most two in a run
 	leader  string     // the newest leader
-	news    bool       // onNewLeader was not yet called with leader
+	news    bool       // onNewLeader wasn't yet called with leader
 	running bool       // the goroutine runs
 
 	// told is sent by the goroutine when it ends, and received by the loop. It has room for one:
@@ -95,7 +95,7 @@ func (n *notifier) finished() bool {
 }
 
 // The metrics of all electors, with client-go's names. controller-runtime v0.25.2 counts the second
-// one and never registers it, so it is not served.
+// one and never registers it, so it isn't served.
 var (
 	masterStatus = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "leader_election_master_status",
@@ -113,7 +113,7 @@ func init() { ownmetrics.Register(metrics.Registry, masterStatus, slowpathTotal)
 // meter has the metrics of the elector with this name.
 type meter struct{ name string }
 
-// begin exports both metrics with value zero: an alert cannot fire on a series that does not exist.
+// begin exports both metrics with value zero: an alert can't fire on a series that doesn't exist.
 func (m meter) begin() {
 	m.leads(false)
 	slowpathTotal.WithLabelValues(m.name).Add(0)

@@ -80,7 +80,7 @@ func (r *run) trace(op, reason string) {
 var requestNames = map[do]string{read: "reading", create: "creating", update: "writing"}
 
 // recordError logs a failure, unless the last request of its kind failed the same way. Losing a
-// race to another replica is no failure.
+// race to another replica isn't a failure.
 func (r *run) recordError(a answer) {
 	why := a.err.Error()
 	switch {
@@ -113,7 +113,7 @@ func (r *run) event(e trace.Event) trace.Event {
 
 // Fence is the token of one leader's term: the leader's name, and how often the lock was taken
 // before. A leader sends it with everything it writes. A store that keeps the newest token it has
-// seen, and refuses older ones, is safe from a leader that has been replaced and does not know it.
+// seen, and refuses older ones, is safe from a leader that has been replaced and doesn't know it.
 //
 // A leader that runs stops in time. But one that is suspended, for example with its machine, may go
 // on with a write when it wakes, and no code of its own can prevent that. Only the store can
@@ -183,7 +183,7 @@ func ParseFence(text string) (Fence, error) {
 	count, identity, found := strings.Cut(text, "/")
 	transitions, err := strconv.Atoi(count)
 	if !found || err != nil || identity == "" {
-		return Fence{}, fmt.Errorf("%q is no fencing token: it has the form 3/web-1, with the "+
+		return Fence{}, fmt.Errorf("%q isn't a fencing token: it has the form 3/web-1, with the "+
 			"count of the lock's transitions and the leader's identity", text)
 	}
 	return Fence{Identity: identity, Transitions: transitions}, nil

@@ -102,7 +102,7 @@ func TestEachTurnOfAnElectionIsRecordedWithItsReason(t *testing.T) {
 				a := s.join("a", with, func(c *LeaderElectionConfig) { c.Lock = lateLock{c.Lock} })
 				<-a.started
 				require.ErrorIs(s, <-a.ended, ErrLost)
-			}, []string{"acquired: nobody has it", "lost: it could not be renewed for 10s"}},
+			}, []string{"acquired: nobody has it", "lost: it could not be renewed for 12s"}},
 		{"a lock that was missing is claimed first",
 			func(s *stand, with func(*LeaderElectionConfig)) {
 				a := s.join("a", with, func(c *LeaderElectionConfig) { c.WaitForMissing = true })
@@ -265,7 +265,7 @@ func TestAnObjectKeepsTheNewestToken(t *testing.T) {
 		"writing shop/prices: the leader a of term 3 was replaced: b of term 4 has written")
 	require.Equal(t, "4/b", object.Annotations[FenceAnnotation])
 	object.Annotations[FenceAnnotation] = "nonsense"
-	require.ErrorContains(t, Fence{"b", 4}.Stamp(object), `"nonsense" is no fencing token`)
+	require.ErrorContains(t, Fence{"b", 4}.Stamp(object), `"nonsense" isn't a fencing token`)
 }
 
 func TestATokenIsReadAsItWasWritten(t *testing.T) {
@@ -276,7 +276,7 @@ func TestATokenIsReadAsItWasWritten(t *testing.T) {
 	}
 	for _, text := range []string{"", "3", "3/", "x/a", "/a"} {
 		_, err := ParseFence(text)
-		require.ErrorContains(t, err, "no fencing token", text)
+		require.ErrorContains(t, err, "isn't a fencing token", text)
 	}
 }
 

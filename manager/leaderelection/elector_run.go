@@ -21,11 +21,11 @@ import (
 func (le *LeaderElector) Run(ctx context.Context) { _ = le.Elect(ctx) }
 
 // Elect is Run with an error: nil if the context has ended and the work with it; ErrLost if the
-// lock was lost and the work has ended; and ErrStillWorking if the work has not ended. Each call
-// starts a new election. Do not call it twice at a time.
+// lock was lost and the work has ended; and ErrStillWorking if the work hasn't ended. Each call
+// starts a new election. Don't call it twice at a time.
 //
 // When it returns, no goroutine of the elector is left, with one exception: after ErrStillWorking,
-// the work may still run, or a call of the lock or of another callback that does not return.
+// the work may still run, or a call of the lock or of another callback that doesn't return.
 func (le *LeaderElector) Elect(ctx context.Context) error {
 	twice := false
 	le.change(func(s *status) { twice, s.running = s.running, true })
@@ -40,11 +40,7 @@ func (le *LeaderElector) Elect(ctx context.Context) error {
 		LeaderElector: le,
 		log: logr.FromContextOrDiscard(ctx).
 			WithValues("lock", lock.Describe(), "identity", lock.Identity()),
-		e: newElection(timing{
-			identity: lock.Identity(), waitForMissing: le.config.WaitForMissing,
-			lease: le.config.LeaseDuration, renew: le.config.RenewDeadline,
-			retry: le.config.RetryPeriod,
-		}),
+		e:        newElection(le.config.timing()),
 		answers:  make(chan answer, 1),
 		failures: map[do]string{},
 		cut:      func() {},
@@ -69,8 +65,8 @@ type run struct {
 	log logr.Logger
 	e   election
 
-	// answers has room for one: there is one request at a time, and its goroutine ends even if the
-	// loop does not receive. The request's goroutine sends, the loop receives, and it is never
+	// answers has room for one: there's one request at a time, and its goroutine ends even if the
+	// loop doesn't receive. The request's goroutine sends, the loop receives, and it's never
 	// closed.
 	answers chan answer
 	cut     context.CancelFunc // cancels the request
@@ -78,10 +74,10 @@ type run struct {
 	term     func(Fence) (context.Context, context.CancelCauseFunc) // makes the context of the work
 	notifier *notifier
 	work     *work     // nil until this replica leads
-	stopBy   time.Time // when Run returns even if the work has not; zero if the work may go on
+	stopBy   time.Time // when Run returns even if the work hasn't; zero if the work may go on
 	canceled bool      // the loop has seen that the context ended
 	resigned bool      // the machine knows that the work has ended
-	late     bool      // the work did not end in time
+	late     bool      // the work didn't end in time
 
 	failures map[do]string // the last logged error of each kind of request; a success deletes it
 }
@@ -154,14 +150,14 @@ func (r *run) steps(ctx context.Context) {
 	}
 }
 
-// over returns true if there is nothing left to wait for, or no time to do so.
+// over returns true if there's nothing left to wait for, or no time to do so.
 func (r *run) over() bool {
 	switch {
 	case r.e.phase == ended:
 	case r.busy() && r.tooLate():
 		r.resigned = true
 		r.become(r.e.lose("the work does not stop"))
-	case r.canceled && !r.resigned && r.tooLate(): // a call of the lock does not return
+	case r.canceled && !r.resigned && r.tooLate(): // a call of the lock doesn't return
 		r.resigned = true
 		r.become(r.e.stops(false))
 	default:
@@ -175,7 +171,7 @@ func (r *run) over() bool {
 	return true
 }
 
-// busy returns true if the work has begun and has not ended.
+// busy returns true if the work has begun and hasn't ended.
 func (r *run) busy() bool { return r.work != nil && !r.work.ended }
 
 func (r *run) tooLate() bool { return !r.stopBy.IsZero() && !time.Now().Before(r.stopBy) }
@@ -216,7 +212,7 @@ type answer struct {
 }
 
 // send sends a request from a goroutine of its own, because the loop has to notice the deadline
-// meanwhile. A request may take half of RenewDeadline, so that one that hangs does not cost the
+// meanwhile. A request may take half of RenewDeadline, so that one that hangs doesn't cost the
 // lock. It goes on when the context of Run ends, because a leader renews until its work has
 // stopped.
 func (r *run) send(ctx context.Context, s step, now time.Time) {
@@ -266,11 +262,11 @@ func (r *run) hear(a answer) {
 	}
 }
 
-// isMissing reports whether the API server says that there is no lock. A proxy's 404 is a failed
+// isMissing reports whether the API server says that there's no lock. A proxy's 404 is a failed
 // request: a leader that believed it while it releases the lock would leave it unreleased.
 //
 // client.IsAbsent also compares the name. Here the lock may be of a user's own type, whose errors
-// need not have one; a lock that's created because of another's absence is refused by the server.
+// may have none; and if we create a lock because of another's absence, the server refuses.
 func isMissing(err error) bool {
 	return apierrors.IsNotFound(err) &&
 		!apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
@@ -325,8 +321,8 @@ func (r *run) lose() {
 	r.stopBy = by
 }
 
-// working is closed when the work has ended. It is nil, which blocks forever, if the loop knows
-// that already or if there is no work.
+// working is closed when the work has ended. It's nil, which blocks forever, if the loop knows
+// that already or if there's no work.
 func (r *run) working() <-chan struct{} {
 	if !r.busy() {
 		return nil

@@ -97,14 +97,14 @@ func TestTheLockIsReleasedAfterStopTimeoutIfTheWorkHasEndedInTime(t *testing.T) 
 
 // From then on somebody else may take the lock, so there is nothing left to give back. The process
 // must not wait any longer, even if the work could have had more time.
-func TestAReleaseIsGivenUpRenewDeadlineAfterTheLastRenewal(t *testing.T) {
+func TestAReleaseIsGivenUpWhenALeadWouldBe(t *testing.T) {
 	inBubble(t, func(s *stand) {
 		a := s.join("a", withRelease, withAnHourToStop)
 		<-a.started
 		renewed := time.Now()
 		s.server.Inject(fakeapi.Fault{Match: s.onLeases("update", "a"), Refuse: true})
 		s.end(a)
-		require.Equal(s, worldTiming.renew, time.Since(renewed))
+		require.Equal(s, worldTiming.leadsFor(), time.Since(renewed))
 		require.Equal(s, "a", *s.lease().HolderIdentity)
 	})
 }

@@ -112,8 +112,8 @@ func TestALeaderThatIsCutOffStopsBeforeAnotherLeads(t *testing.T) {
 			begin := time.Now()
 			<-work.Done()
 			require.ErrorIs(t, context.Cause(work), ErrLost)
-			require.InDelta(t, 9, time.Since(begin).Seconds(), 2,
-				"RenewDeadline after the last renewal was sent")
+			require.InDelta(t, 11, time.Since(begin).Seconds(), 1,
+				"12 s after the last renewal was sent, which was up to 2 s ago")
 			require.False(t, a.IsLeader())
 			require.ErrorIs(t, <-a.ended, ErrLost)
 			require.True(t, a.over.Load())
@@ -147,8 +147,8 @@ func TestALockThatDoesNotAnswerDoesNotHoldTheDeadlineUp(t *testing.T) {
 		hangs.Store(true)
 		begin := time.Now()
 		<-work.Done()
-		require.InDelta(t, 9, time.Since(begin).Seconds(), 2,
-			"RenewDeadline after the last renewal was sent")
+		require.InDelta(t, 11, time.Since(begin).Seconds(), 1,
+			"12 s after the last renewal was sent, which was up to 2 s ago")
 		require.ErrorIs(t, <-a.ended, ErrStillWorking)
 		require.InDelta(t, 14, time.Since(begin).Seconds(), 2,
 			"LeaseDuration after the last renewal was sent")
@@ -202,7 +202,7 @@ func TestTheShortestTimeCountsForWorkThatDoesNotStop(t *testing.T) {
 		why                     string
 	}{
 		{timeout: time.Hour, ends: 15 * time.Second, why: "then the lock is free"},
-		{timeout: time.Second, ends: 11 * time.Second, why: "StopTimeout after the lock was lost"},
+		{timeout: time.Second, ends: 13 * time.Second, why: "StopTimeout after the lock was lost"},
 		{timeout: 5 * time.Second, canceled: 7 * time.Second, ends: 12 * time.Second,
 			why: "StopTimeout after the context has ended, although the lock was lost meanwhile"},
 	} {

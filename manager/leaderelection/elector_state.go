@@ -23,7 +23,7 @@ const (
 	leading
 	// releasing: the work has ended, and the lock is being released.
 	releasing
-	// ended: there is nothing more to do.
+	// ended: there's nothing more to do.
 	ended
 )
 
@@ -36,8 +36,15 @@ type timing struct {
 	waitForMissing bool          // WaitForMissing
 }
 
+// leadsFor is how long a leader leads after it sent its last successful renewal. The next one is due
+// RetryPeriod later, and then it tries for RenewDeadline, as with client-go. But with 15 s, 14 s and
+// 2 s that would be longer than the lease, so half of what RenewDeadline leaves of it is for stopping.
+func (t timing) leadsFor() time.Duration {
+	return min(t.retry+t.renew, (t.lease+t.renew)/2)
+}
+
 // election is what a replica knows. All times are by its own clock: when *it* sent a request, and
-// when *it* saw an answer. A value does not change; the transitions in this file return another.
+// when *it* saw an answer. A value doesn't change; the transitions in this file return another.
 type election struct {
 	timing
 	phase phase
@@ -45,11 +52,11 @@ type election struct {
 	// renewed is when the last successful write of our name was sent. The time of sending counts:
 	// no replica can have seen the write before it was sent, so the others start to wait later.
 	renewed time.Time
-	// leadFrom is when a claim ends and the work may start; zero if there is no claim.
+	// leadFrom is when a claim ends and the work may start; zero if there's no claim.
 	leadFrom time.Time
 
 	observed observation
-	record   resourcelock.LeaderElectionRecord // as last seen or written, even if it is missing now
+	record   resourcelock.LeaderElectionRecord // as last seen or written, even if it's missing now
 	raw      string                            // the record's bytes, if it was read
 	since    time.Time                         // when this replica first saw the lock in this state
 	// doubted means that the record is of an earlier term than the one we saw before: the API server
@@ -61,7 +68,7 @@ type election struct {
 
 	// The last request. If the answer of a write is lost, the write may have happened, or not, or
 	// may happen later: sent and mine let us recognise it.
-	asking bool // its answer has not come yet
+	asking bool // its answer hasn't come yet
 	asked  do
 	sent   time.Time                         // when the last write was sent
 	mine   resourcelock.LeaderElectionRecord // what it wrote
@@ -96,8 +103,8 @@ const (
 	pause                // the round is over: pause, with jitter
 	read                 // read the record
 	create               // create the record, which is missing
-	update               // update the record, if it is still the one we know
-	giveUp               // the lock was not renewed in time
+	update               // update the record, if it's still the one we know
+	giveUp               // the lock wasn't renewed in time
 	finish               // nothing is left to do
 )
 
@@ -109,12 +116,12 @@ func (e election) holds() bool {
 }
 
 // deadline is when the work stops unless the lock is renewed.
-func (e election) deadline() time.Time { return e.renewed.Add(e.renew) }
+func (e election) deadline() time.Time { return e.renewed.Add(e.leadsFor()) }
 
 // free is the earliest moment at which another replica may work.
 func (e election) free() time.Time { return e.renewed.Add(e.lease) }
 
-// ours returns true if this process has written the record. The name alone does not prove it: a
+// ours returns true if this process has written the record. The name alone doesn't prove it: a
 // process with the same name, started twice by mistake, would take the lock from the first.
 func (e election) ours() bool { return e.holds() || e.wroteIt(e.record) }
 
@@ -123,8 +130,8 @@ func (e election) wroteIt(record resourcelock.LeaderElectionRecord) bool {
 	return !e.sent.IsZero() && same(record, e.mine)
 }
 
-// wake is when to call next again if no answer comes. There is no such time while a replica that
-// does not hold the lock waits for an answer.
+// wake is when to call next again if no answer comes. There's no such time while a replica that
+// doesn't hold the lock waits for an answer.
 func (e election) wake() (at time.Time, ok bool) {
 	switch {
 	case e.holds() && (e.asking || e.deadline().Before(e.tryAt)):
@@ -147,11 +154,12 @@ func same(a, b resourcelock.LeaderElectionRecord) bool {
 // Two rules keep two replicas from working at the same time, as long as their clocks run at about
 // the same speed:
 //
-//	the leader      stops at renewed + RenewDeadline, and renewed is when a write was *sent*
+//	the leader      stops at renewed + RetryPeriod + RenewDeadline, and renewed is when a write
+//	                was *sent*
 //	every follower  waits until since + LeaseDuration, and since is when a record was *seen*
 //
-// A record is seen after it was sent, and RenewDeadline is shorter than LeaseDuration. The clocks
-// need not show the same time.
+// A record is seen after it was sent, and the leader's time is cut so that it's shorter than
+// LeaseDuration. The clocks don't have to show the same time.
 
 // next returns the next step.
 func (e election) next(now time.Time) step {
@@ -252,7 +260,7 @@ func (e election) took(now time.Time) election {
 		// moment.
 		e.leadFrom = now.Add(e.grace)
 	}
-	late := !now.Before(e.sent.Add(e.renew))
+	late := !now.Before(e.sent.Add(e.leadsFor()))
 	if late || e.phase == ended || e.holds() && !now.Before(e.deadline()) {
 		return e // too late to rely on it; next gives up, or writes again
 	}
@@ -268,7 +276,7 @@ func (e election) took(now time.Time) election {
 	return e
 }
 
-// failed handles a failed request. A failure does not prove that the write did not happen: even a
+// failed handles a failed request. A failure doesn't prove that the write didn't happen: even a
 // conflict may come from our own write, which the network sent twice.
 func (e election) failed(now time.Time, lot float64) election {
 	e.asking, e.current = false, false
@@ -279,7 +287,7 @@ func (e election) failed(now time.Time, lot float64) election {
 	return e.rests(now, lot)
 }
 
-// rests ends a round. Followers pause for random times, so that they do not all write at once; lot
+// rests ends a round. Followers pause for random times, so that they don't all write at once; lot
 // is from 0 to 1.
 func (e election) rests(now time.Time, lot float64) election {
 	span := e.retry
@@ -290,12 +298,12 @@ func (e election) rests(now time.Time, lot float64) election {
 	return e
 }
 
-// expires handles a lock that was not renewed in time.
+// expires handles a lock that wasn't renewed in time.
 func (e election) expires() election {
-	return e.lose(fmt.Sprintf("it could not be renewed for %s", e.renew))
+	return e.lose(fmt.Sprintf("it could not be renewed for %s", e.leadsFor()))
 }
 
-// lose ends the election of a leader. A claim has not begun to work, so it may try again.
+// lose ends the election of a leader. A claim hasn't begun to work, so it may try again.
 func (e election) lose(why string) election {
 	switch e.phase {
 	case claiming:
@@ -315,7 +323,7 @@ func (e election) stops(release bool) election {
 	case release && unsure: // the lock may have our name, although no work runs
 		e.phase, e.renewed, e.tryAt, e.current = releasing, e.sent, time.Time{}, false
 	default:
-		// A claim is not released: the next replica would lead at once.
+		// A claim isn't released: the next replica would lead at once.
 		e.phase, e.why = ended, "no longer wanted"
 	}
 	return e

@@ -44,7 +44,7 @@ func TestALeaderThatHangsIsNoLeaderAfterRenewDeadlineAndUnhealthyAfterLeaseDurat
 		full.Store(true)
 		s.server.Inject(fakeapi.Fault{Match: s.onLeases("", "a"), Refuse: true})
 
-		time.Sleep(time.Until(renewed.Add(worldTiming.renew - 1)))
+		time.Sleep(time.Until(renewed.Add(worldTiming.leadsFor() - 1)))
 		require.True(s, a.IsLeader(), "nobody else can have the lock")
 		time.Sleep(time.Nanosecond)
 		require.False(s, a.IsLeader())

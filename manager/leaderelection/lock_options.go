@@ -7,17 +7,17 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/manager/leaderelection/resourcelock"
+	"github.com/loopwright/loopwright/manager/recorder/record"
 )
 
 // Options describe the lock that a manager uses.
 type Options struct {
-	// LeaderElection is false if there is no election. Then NewResourceLock returns nil.
+	// LeaderElection is false if there's no election. Then NewResourceLock returns nil.
 	LeaderElection bool
 
 	// LeaderElectionResourceLock is the type of the lock: resourcelock.LeasesResourceLock, which is
@@ -43,17 +43,9 @@ type Options struct {
 }
 
 // EventRecorderProvider makes event recorders by the name of the reporting component. A manager is
-// one, and so is every recorder.Provider. The recorder's type is written out, because this package
-// cannot import package recorder.
+// one, and so is every recorder.Provider.
 type EventRecorderProvider interface {
-	GetEventRecorderFor(name string) interface {
-		Event(object runtime.Object, eventtype, reason, message string)
-		Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any)
-		AnnotatedEventf(
-			object runtime.Object, annotations map[string]string,
-			eventtype, reason, messageFmt string, args ...any,
-		)
-	}
+	GetEventRecorderFor(name string) record.EventRecorder
 }
 
 // namespaceFile is where a Pod finds the name of its namespace.

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/manager/recorder/record"
 )
 
 func TestAManagersLockIsALeaseWithANameOfItsOwn(t *testing.T) {
@@ -84,14 +85,7 @@ func TestWithoutANamespaceTheLockIsInThePodsOrNowhere(t *testing.T) {
 
 type recorders struct{ written *[]string }
 
-func (r recorders) GetEventRecorderFor(string) interface {
-	Event(object runtime.Object, eventtype, reason, message string)
-	Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any)
-	AnnotatedEventf(object runtime.Object, annotations map[string]string, eventtype, reason,
-		messageFmt string, args ...any)
-} {
-	return r
-}
+func (r recorders) GetEventRecorderFor(string) record.EventRecorder { return r }
 
 func (recorders) Event(runtime.Object, string, string, string) {}
 

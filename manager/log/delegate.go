@@ -16,7 +16,7 @@ import (
 // so.
 const patience = 30 * time.Second
 
-// root holds the program's sink, once it is set.
+// root holds the program's sink, once it's set.
 type root struct {
 	sink    atomic.Pointer[logr.LogSink] // nil until set
 	created time.Time
@@ -25,7 +25,7 @@ type root struct {
 }
 
 // newRoot drops the monotonic clock reading: the wall clock of a synctest bubble starts in the year
-// 2000, so a test there seems to run before this moment, and missed does not report its lines.
+// 2000, so a test there seems to run before this moment, and missed doesn't report its lines.
 func newRoot() *root { return &root{created: time.Now().Round(0), tell: os.Stderr} }
 
 func (r *root) set(sink logr.LogSink) {
@@ -54,12 +54,12 @@ func behindSlog(sink logr.LogSink) logr.LogSink {
 	return logr.FromSlogHandler(handler).GetSink()
 }
 
-// missed is called when a line is lost because there is no sink.
+// missed is called when a line is lost because there's no sink.
 func (r *root) missed() {
 	if time.Now().Round(0).Sub(r.created) < patience || !r.told.CompareAndSwap(false, true) {
 		return
 	}
-	fmt.Fprintf(r.tell, "loopwright: nobody has called log.SetLogger, so log lines are lost. "+
+	fmt.Fprintf(r.tell, "loopwright: log.SetLogger was never called, so log lines are lost. "+
 		"Call it at the start of main.\nThe first line that was lost after %v came from:\n%s",
 		patience, debug.Stack())
 }
@@ -85,7 +85,7 @@ type resolved struct{ derive, call logr.LogSink }
 var _ logr.CallDepthLogSink = (*delegate)(nil)
 
 // resolve returns nil as long as the root has no sink. Goroutines that run it at the same time
-// compute the same result, so it does not matter which one is stored.
+// compute the same result, so it doesn't matter which one is stored.
 func (d *delegate) resolve() *resolved {
 	if found := d.found.Load(); found != nil {
 		return found
@@ -117,7 +117,7 @@ func deeper(sink logr.LogSink, frames int) logr.LogSink {
 	return sink
 }
 
-// child returns the sink that one step leads to: the real one if it is known.
+// child returns the sink that one step leads to: the real one if it's known.
 func (d *delegate) child(step func(logr.LogSink) logr.LogSink) logr.LogSink {
 	if found := d.resolve(); found != nil {
 		return step(found.derive)
@@ -164,7 +164,7 @@ func (d *delegate) WithValues(keysAndValues ...any) logr.LogSink {
 	return d.child(func(s logr.LogSink) logr.LogSink { return s.WithValues(kept...) })
 }
 
-// WithCallDepth implements logr.CallDepthLogSink. controller-runtime's delegate does not, so lines
+// WithCallDepth implements logr.CallDepthLogSink. controller-runtime's delegate doesn't, so lines
 // of loggers that were made before SetLogger show the file and line of a logging helper instead of
 // its caller.
 func (d *delegate) WithCallDepth(frames int) logr.LogSink {

@@ -22,7 +22,7 @@ import (
 // Log is the logger of the program. You can use it, and loggers made from it, before SetLogger:
 // lines are dropped until then, and written from then on.
 //
-// If SetLogger was not called within 30 seconds, the next lost line causes a message on standard
+// If SetLogger wasn't called within 30 seconds, the next lost line causes a message on standard
 // error, once. A later SetLogger still takes effect, unlike in controller-runtime.
 var Log = logr.New(&delegate{root: program})
 
@@ -210,7 +210,7 @@ func replaced(a slog.Attr) (slog.Attr, bool) {
 func replacedValue(a slog.Attr) (slog.Attr, bool) {
 	fields, ok := reference.Of(a.Value.Any())
 	if !ok {
-		if m, ok := a.Value.Any().(logr.Marshaler); ok { // slog does not call logr's interface
+		if m, ok := a.Value.Any().(logr.Marshaler); ok { // slog doesn't call logr's interface
 			a.Value = slog.AnyValue(m.MarshalLog())
 			_, isMarshaler := a.Value.Any().(logr.Marshaler)
 			_, isObject := reference.Of(a.Value.Any())

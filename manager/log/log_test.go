@@ -111,7 +111,7 @@ func TestAProgramWithoutALoggerIsToldSoOnce(t *testing.T) {
 	require.Empty(t, told.String())
 	r.created = r.created.Add(-10 * time.Second)
 	log.Info("late")
-	require.Contains(t, told.String(), "nobody has called log.SetLogger")
+	require.Contains(t, told.String(), "log.SetLogger was never called")
 	require.Contains(t, told.String(), "lost after 30s")
 	require.Contains(t, told.String(), "log_test.go", "it says who logged")
 	told.Reset()

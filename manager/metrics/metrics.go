@@ -1,14 +1,13 @@
-// Package metrics holds the metrics of controllers and of their queues, in one Prometheus
-// registry.
+// Package metrics holds the metrics of controllers and of their queues, in one Prometheus registry.
 //
-// A controller and its queue count into it; the manager's metrics server, or one of the user's,
-// reads from it.
+// A controller and its queue count into it. The manager's metrics server reads from it; you can
+// also use your own server.
 //
 // Names and labels are those of controller-runtime and client-go, so that existing dashboards and
-// alerts go on working.
+// alerts keep working.
 //
-// Neighbours: below it are the Prometheus client and the queue's MetricsProvider. Above it are
-// the controller and the manager.
+// Neighbours: below it are the Prometheus client and the queue's MetricsProvider. Above it are the
+// controller and the manager.
 package metrics
 
 import (
@@ -37,7 +36,7 @@ type RegistererGatherer interface {
 var Registry RegistererGatherer = prometheus.NewRegistry()
 
 // Metrics in package variables are registered when the package is loaded, as in controller-runtime:
-// there is one registry for the process.
+// there's one registry for the process.
 func init() {
 	Registry.MustRegister(
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -47,7 +46,7 @@ func init() {
 	)
 }
 
-// queueGauges reads the gauges of all queues when the metrics are scraped. It is one collector, and
+// queueGauges reads the gauges of all queues when the metrics are scraped. It's one collector, and
 // not a gauge for each queue, because two queues may have one name for a moment: a controller that
 // is started again makes its queue while the old one drains. Their values are added up.
 type queueGauges struct {

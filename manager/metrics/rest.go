@@ -137,7 +137,7 @@ func restHistogram(
 	}, labels)
 }
 
-// onDemand is a collector that is nil until it is registered, once.
+// onDemand is a collector that is nil until it's registered, once.
 type onDemand[C prometheus.Collector] struct {
 	once      sync.Once
 	collector atomic.Pointer[C]

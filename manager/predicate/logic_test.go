@@ -14,9 +14,9 @@ import (
 )
 
 func TestWithoutPredicatesAndPassesEverythingAndOrNothing(t *testing.T) {
-	create, update, deleted, generic := verdicts(predicate.And[client.Object, event.CreateEvent](), with())
+	create, update, deleted, generic := verdicts(predicate.And[client.Object](), with())
 	require.Equal(t, [4]bool{true, true, true, true}, [4]bool{create, update, deleted, generic})
-	create, update, deleted, generic = verdicts(predicate.Or[client.Object, event.CreateEvent](), with())
+	create, update, deleted, generic = verdicts(predicate.Or[client.Object](), with())
 	require.Equal(t, [4]bool{}, [4]bool{create, update, deleted, generic})
 }
 

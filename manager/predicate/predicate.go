@@ -1,14 +1,14 @@
 // Package predicate decides which events are worth a request.
 //
-// A source shows each event to its predicates, in order, and drops it when one of them says no.
-// Only what all of them let through reaches the handler.
+// A source shows each event to its predicates, in order, and drops it when one of them says no. The
+// handler gets only events that all of them let through.
 //
-// A predicate is an optimization, and easy to get wrong. Nobody notices an event that it drops
-// wrongly; the object just stays as it is until something else happens to it. When in doubt, let
-// the event through: one look too many costs little.
+// A predicate is an optimization, and easy to get wrong. You don't notice an event that it drops by
+// mistake: the object just stays as it is until something else happens to it. When in doubt, let
+// the event through, because one reconcile too many costs little.
 //
-// Neighbours: below it are events. Above it are sources, which ask predicates, and builders, which
-// hand them to sources.
+// Neighbours: below it are events. Above it are sources, which call predicates, and builders, which
+// pass them to sources.
 package predicate
 
 import (
@@ -23,74 +23,84 @@ import (
 	"github.com/loopwright/loopwright/manager/log"
 )
 
-// Predicate has a method for each kind of event. It returns true if the event is to be handled:
-//
-//	Create(event.CreateEvent) bool
-//	Update(event.UpdateEvent) bool
-//	Delete(event.DeleteEvent) bool
-//	Generic(event.GenericEvent) bool
-//
-// It is called from the goroutine that brings the events, so it must not wait for anything, and
-// it must not change the objects, which others share.
-//
-// It says nothing about what the cache holds: the objects of dropped events are there, too.
-type Predicate = predicateOf[event.CreateEvent]
+// Predicate is a TypedPredicate of any object.
+type Predicate = TypedPredicate[client.Object]
 
-// predicateOf has a type parameter only so that And can find out a type argument; see logic.
-type predicateOf[create any] interface {
-	Create(create) bool
-	Update(event.UpdateEvent) bool
-	Delete(event.DeleteEvent) bool
-	Generic(event.GenericEvent) bool
+// TypedPredicate has a method for each kind of event. It returns true if the event should be
+// handled.
+//
+// The methods are called on the goroutine that delivers the events, so they must not block. They
+// must not change the objects either, because others share them.
+//
+// A predicate has no effect on the cache: it also holds the objects of dropped events.
+type TypedPredicate[object any] interface {
+	Create(event.TypedCreateEvent[object]) bool
+	Update(event.TypedUpdateEvent[object]) bool
+	Delete(event.TypedDeleteEvent[object]) bool
+	Generic(event.TypedGenericEvent[object]) bool
 }
 
-// Funcs is a Predicate of functions. An event without a function is let through.
-type Funcs struct {
-	CreateFunc  func(event.CreateEvent) bool
-	DeleteFunc  func(event.DeleteEvent) bool
-	UpdateFunc  func(event.UpdateEvent) bool
-	GenericFunc func(event.GenericEvent) bool
+// Funcs is a TypedFuncs of any object.
+type Funcs = TypedFuncs[client.Object]
+
+// TypedFuncs is a TypedPredicate made of functions. An event without a function is let through.
+type TypedFuncs[object any] struct {
+	CreateFunc  func(event.TypedCreateEvent[object]) bool
+	DeleteFunc  func(event.TypedDeleteEvent[object]) bool
+	UpdateFunc  func(event.TypedUpdateEvent[object]) bool
+	GenericFunc func(event.TypedGenericEvent[object]) bool
 }
 
-// Create implements Predicate.
-func (f Funcs) Create(e event.CreateEvent) bool { return f.CreateFunc == nil || f.CreateFunc(e) }
+// Create implements TypedPredicate.
+func (f TypedFuncs[object]) Create(e event.TypedCreateEvent[object]) bool {
+	return f.CreateFunc == nil || f.CreateFunc(e)
+}
 
-// Update implements Predicate.
-func (f Funcs) Update(e event.UpdateEvent) bool { return f.UpdateFunc == nil || f.UpdateFunc(e) }
+// Update implements TypedPredicate.
+func (f TypedFuncs[object]) Update(e event.TypedUpdateEvent[object]) bool {
+	return f.UpdateFunc == nil || f.UpdateFunc(e)
+}
 
-// Delete implements Predicate.
-func (f Funcs) Delete(e event.DeleteEvent) bool { return f.DeleteFunc == nil || f.DeleteFunc(e) }
+// Delete implements TypedPredicate.
+func (f TypedFuncs[object]) Delete(e event.TypedDeleteEvent[object]) bool {
+	return f.DeleteFunc == nil || f.DeleteFunc(e)
+}
 
-// Generic implements Predicate.
-func (f Funcs) Generic(e event.GenericEvent) bool {
+// Generic implements TypedPredicate.
+func (f TypedFuncs[object]) Generic(e event.TypedGenericEvent[object]) bool {
 	return f.GenericFunc == nil || f.GenericFunc(e)
 }
 
-// NewPredicateFuncs asks one question about the object of any event. Of an update it is the new
-// object. So an update that turns the answer from yes to no is dropped, and the handler does not
-// learn that the object no longer matches; if that matters, ask about ObjectOld, too.
+// NewPredicateFuncs is NewTypedPredicateFuncs for any object.
 func NewPredicateFuncs(filter func(object client.Object) bool) Funcs {
-	return Funcs{
-		CreateFunc:  func(e event.CreateEvent) bool { return filter(e.Object) },
-		UpdateFunc:  func(e event.UpdateEvent) bool { return filter(e.ObjectNew) },
-		DeleteFunc:  func(e event.DeleteEvent) bool { return filter(e.Object) },
-		GenericFunc: func(e event.GenericEvent) bool { return filter(e.Object) },
+	return NewTypedPredicateFuncs(filter)
+}
+
+// NewTypedPredicateFuncs applies one filter to the object of any event. For an update that's the
+// new object. So an update that turns the answer from yes to no is dropped, and the handler doesn't
+// learn that the object no longer matches. If that matters, check ObjectOld, too.
+func NewTypedPredicateFuncs[object any](filter func(object object) bool) TypedFuncs[object] {
+	return TypedFuncs[object]{
+		CreateFunc:  func(e event.TypedCreateEvent[object]) bool { return filter(e.Object) },
+		UpdateFunc:  func(e event.TypedUpdateEvent[object]) bool { return filter(e.ObjectNew) },
+		DeleteFunc:  func(e event.TypedDeleteEvent[object]) bool { return filter(e.Object) },
+		GenericFunc: func(e event.TypedGenericEvent[object]) bool { return filter(e.Object) },
 	}
 }
 
-// LabelSelectorPredicate lets events of objects through whose labels match. Of an update it looks
+// LabelSelectorPredicate lets events through if the object's labels match. For an update it looks
 // at the new object, as NewPredicateFuncs does. So an object that stops matching goes unnoticed:
-// its update is dropped, and so are all events after it, even its end. A controller that has to
-// clean up after such an object needs a Funcs that asks p about both states:
+// its update is dropped, and so are all later events, even its deletion. If your controller has to
+// clean up after such an object, write a Funcs that calls p with both states:
 //
 //	UpdateFunc: func(e event.UpdateEvent) bool {
 //		return p.Update(e) || p.Create(event.CreateEvent{Object: e.ObjectOld})
 //	}
 //
-// Or(p, LabelChangedPredicate{}) does it as well. But it also passes every creation and deletion,
-// of whatever object, because LabelChangedPredicate does.
+// Or(p, LabelChangedPredicate{}) works as well. But it also lets every creation and deletion of any
+// object through, because LabelChangedPredicate does.
 //
-// The error is about a selector that is not valid.
+// It returns an error if the selector isn't valid.
 func LabelSelectorPredicate(s metav1.LabelSelector) (Predicate, error) {
 	selector, err := metav1.LabelSelectorAsSelector(&s)
 	if err != nil {
@@ -119,68 +129,82 @@ func (s selected) matches(obj client.Object) bool {
 	return s.Matches(labels.Set(obj.GetLabels()))
 }
 
-// The predicates of this file let an update through if one thing differs between the old and the
-// new object. They let all other events through; Funcs is embedded to say otherwise.
+// The predicates below let an update through if one thing differs between the old and the new
+// object. They let all other events through, unless you set a function of the embedded TypedFuncs.
 
-// GenerationChangedPredicate drops updates that leave metadata.generation as it is. The API server
-// counts it up when the spec changes, and not for a status or a label, so a controller that
-// writes only the status is not woken by its own writes.
-//
-// Caveats: what the generation counts is up to the kind. For a custom resource without the status
-// subresource it counts status changes, too; for a Deployment, annotations; and a ConfigMap has
-// none at all, so that all of its updates are dropped. If somebody else overwrites the status, the
-// controller does not hear of it.
-//
-// An object that is deleted while it has a finalizer gets a new generation. So its update passes.
-type GenerationChangedPredicate struct{ Funcs }
+// GenerationChangedPredicate is a TypedGenerationChangedPredicate of any object.
+type GenerationChangedPredicate = TypedGenerationChangedPredicate[client.Object]
 
-// Update implements Predicate.
-func (GenerationChangedPredicate) Update(e event.UpdateEvent) bool {
-	return changed("generation", e, func(was, is client.Object) bool {
+// TypedGenerationChangedPredicate drops updates that leave metadata.generation alone. The API
+// server increments it when the spec changes, but not when the status or a label does. So a
+// controller that writes only the status isn't woken by its own writes.
+//
+// Caveats: each kind decides what its generation counts. For a custom resource without the status
+// subresource it counts status changes, too; for a Deployment, annotations. A ConfigMap has none,
+// so all of its updates are dropped. If somebody else overwrites the status, the controller doesn't
+// notice.
+//
+// An object with a finalizer gets a new generation when it's deleted, so that update passes.
+type TypedGenerationChangedPredicate[object metav1.Object] struct{ TypedFuncs[object] }
+
+// Update implements TypedPredicate.
+func (TypedGenerationChangedPredicate[object]) Update(e event.TypedUpdateEvent[object]) bool {
+	return changed("generation", e, func(was, is object) bool {
 		return was.GetGeneration() != is.GetGeneration()
 	})
 }
 
-// ResourceVersionChangedPredicate drops updates by which nothing was written: those of a resync.
-// All others pass, whatever was written.
-type ResourceVersionChangedPredicate struct{ Funcs }
+// ResourceVersionChangedPredicate is a TypedResourceVersionChangedPredicate of any object.
+type ResourceVersionChangedPredicate = TypedResourceVersionChangedPredicate[client.Object]
 
-// Update implements Predicate.
-func (ResourceVersionChangedPredicate) Update(e event.UpdateEvent) bool {
-	return changed("resourceVersion", e, func(was, is client.Object) bool {
+// TypedResourceVersionChangedPredicate drops updates without a write, which come from a resync. All
+// others pass, whatever was written.
+type TypedResourceVersionChangedPredicate[object metav1.Object] struct{ TypedFuncs[object] }
+
+// Update implements TypedPredicate.
+func (TypedResourceVersionChangedPredicate[object]) Update(e event.TypedUpdateEvent[object]) bool {
+	return changed("resourceVersion", e, func(was, is object) bool {
 		return was.GetResourceVersion() != is.GetResourceVersion()
 	})
 }
 
-// LabelChangedPredicate drops updates that leave the labels as they are. With Or it completes a
-// GenerationChangedPredicate, which does not see labels:
+// LabelChangedPredicate is a TypedLabelChangedPredicate of any object.
+type LabelChangedPredicate = TypedLabelChangedPredicate[client.Object]
+
+// TypedLabelChangedPredicate drops updates that leave the labels alone. Combine it with a
+// GenerationChangedPredicate, which doesn't see labels:
 //
 //	predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{})
 //
-// Finalizers, owners and the status are in neither.
-type LabelChangedPredicate struct{ Funcs }
+// Neither sees finalizers, owners or the status.
+type TypedLabelChangedPredicate[object metav1.Object] struct{ TypedFuncs[object] }
 
-// Update implements Predicate.
-func (LabelChangedPredicate) Update(e event.UpdateEvent) bool {
-	return changed("labels", e, func(was, is client.Object) bool {
+// Update implements TypedPredicate.
+func (TypedLabelChangedPredicate[object]) Update(e event.TypedUpdateEvent[object]) bool {
+	return changed("labels", e, func(was, is object) bool {
 		return !maps.Equal(was.GetLabels(), is.GetLabels())
 	})
 }
 
-// AnnotationChangedPredicate drops updates that leave the annotations as they are. It is used like
-// LabelChangedPredicate.
-type AnnotationChangedPredicate struct{ Funcs }
+// AnnotationChangedPredicate is a TypedAnnotationChangedPredicate of any object.
+type AnnotationChangedPredicate = TypedAnnotationChangedPredicate[client.Object]
 
-// Update implements Predicate.
-func (AnnotationChangedPredicate) Update(e event.UpdateEvent) bool {
-	return changed("annotations", e, func(was, is client.Object) bool {
+// TypedAnnotationChangedPredicate drops updates that leave the annotations alone. Use it like
+// LabelChangedPredicate.
+type TypedAnnotationChangedPredicate[object metav1.Object] struct{ TypedFuncs[object] }
+
+// Update implements TypedPredicate.
+func (TypedAnnotationChangedPredicate[object]) Update(e event.TypedUpdateEvent[object]) bool {
+	return changed("annotations", e, func(was, is object) bool {
 		return !maps.Equal(was.GetAnnotations(), is.GetAnnotations())
 	})
 }
 
-// changed compares the two objects of an update. If one is missing, the source has a bug: this is
+// changed compares the two objects of an update. If one is missing, the source has a bug; that's
 // logged, and the event is dropped.
-func changed(what string, e event.UpdateEvent, differ func(was, is client.Object) bool) bool {
+func changed[object metav1.Object](
+	what string, e event.TypedUpdateEvent[object], differ func(was, is object) bool,
+) bool {
 	switch {
 	case event.IsNil(e.ObjectOld):
 		log.RuntimeLog.WithName("predicate").Error(nil,
@@ -197,9 +221,10 @@ func changed(what string, e event.UpdateEvent, differ func(was, is client.Object
 }
 
 // keyOf is for messages.
-func keyOf(obj client.Object) string {
+func keyOf(obj metav1.Object) string {
 	if event.IsNil(obj) {
 		return "none"
 	}
-	return event.KindOf(obj) + " " + client.ObjectKeyFromObject(obj).String()
+	key := client.ObjectKey{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+	return event.KindOf(obj) + " " + key.String()
 }

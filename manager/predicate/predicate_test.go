@@ -100,7 +100,7 @@ func TestEventsThatAreNoUpdatesPassThosePredicates(t *testing.T) {
 		create, update, deleted, generic := verdicts(p, with())
 		require.Equal(t, [4]bool{true, false, true, true}, [4]bool{create, update, deleted, generic}, "%T", p)
 	}
-	p := predicate.LabelChangedPredicate{Funcs: predicate.Funcs{DeleteFunc: func(event.DeleteEvent) bool { return false }}}
+	p := predicate.LabelChangedPredicate{TypedFuncs: predicate.Funcs{DeleteFunc: func(event.DeleteEvent) bool { return false }}}
 	require.False(t, p.Delete(event.DeleteEvent{Object: with()}), "the functions that it is given count")
 }
 

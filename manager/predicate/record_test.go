@@ -86,7 +86,7 @@ func TestEachKindOfEventIsRecordedAsSuch(t *testing.T) {
 
 func TestNothingIsRecordedWithoutARecorderOrWithoutPredicates(t *testing.T) {
 	rec := trace.New(8)
-	require.True(t, predicate.Recorded(rec, "s").Create(event.CreateEvent{Object: with()}))
+	require.True(t, predicate.Recorded[client.Object](rec, "s").Create(event.CreateEvent{Object: with()}))
 	require.Zero(t, rec.Recorded())
 	require.False(t, predicate.Recorded(nil, "s", always(true), always(false)).Create(event.CreateEvent{Object: with()}))
 	require.True(t, predicate.Recorded(nil, "s", always(true)).Create(event.CreateEvent{Object: client.Object(with())}))

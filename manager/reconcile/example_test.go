@@ -50,7 +50,7 @@ func ExampleTerminalError() {
 	// true
 }
 
-// A database user cannot be made before its password is there. To retry would ask too often at
+// A database user cannot be made before its password is there. Retrying would ask too often at
 // first, and be late in the end.
 func ExampleWaitFor() {
 	password := reconcile.ObjectRef{Kind: "Secret", Namespace: "shop", Name: "password"}

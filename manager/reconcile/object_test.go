@@ -76,7 +76,7 @@ func TestAnObjectThatCannotBeReadIsTriedAgain(t *testing.T) {
 
 func TestAnObjectReconcilerOfAnInterfaceIsAMistake(t *testing.T) {
 	_, err := reconcile.AsReconciler(reader{}, objectFunc[client.Object](nil)).Reconcile(t.Context(), request)
-	require.ErrorContains(t, err, "client.Object is none")
+	require.ErrorContains(t, err, "client.Object isn't one")
 	require.ErrorIs(t, err, reconcile.TerminalError(nil), "to try again cannot help")
 }
 

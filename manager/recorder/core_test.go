@@ -189,3 +189,68 @@ func TestAMissingPermissionIsLoggedOnceWithTheRule(t *testing.T) {
 			"a right that is taken away again")
 	})
 }
+
+// A controller that fails in many ways must not keep the API server busy, and client-go's recorder
+// lets it write 25 times about an object and then once in 5 minutes. What client-go throws away may
+// be that the user's change was refused, so here it comes later.
+func TestEventsOfTheCoreGroupAboutOneObjectShareTheirWritesAndNoneIsLost(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		r := w.GetEventRecorderFor("websites")
+		for n := range 60 {
+			r.Event(pod("a"), "Warning", fmt.Sprint("Failed", n%3), "no room")
+			synctest.Wait()
+		}
+		require.Len(t, w.olderRequests(), 25)
+		r.Event(pod("a"), "Warning", "Paused", "as you wanted")
+		time.Sleep(refreshEvery - time.Second)
+		require.Empty(t, w.olderRequests())
+
+		r.Event(pod("a"), "Normal", "Scaled", "to 0")
+		r.Event(pod("b"), "Warning", "Failed0", "no room")
+		require.Len(t, w.older("default"), 5, "a normal event, and one about another object")
+		require.Len(t, w.olderRequests(), 2)
+
+		time.Sleep(time.Second)
+		for range 4 {
+			require.Len(t, w.olderRequests(), 1)
+			time.Sleep(refreshEvery)
+		}
+		require.Empty(t, w.olderRequests(), "and then nothing is left to say")
+		require.Equal(t, []string{
+			"Warning Failed0 a no room x20", "Warning Failed1 a no room x20",
+			"Warning Failed2 a no room x20", "Warning Paused a as you wanted x1",
+			"Normal Scaled a to 0 x1", "Warning Failed0 b no room x1",
+		}, w.older("default"))
+	})
+}
+
+// Who is quiet for long has earned 25 again, and what is forgotten leaves nothing behind.
+func TestABudgetFillsUpAndEndsWithItsSeries(t *testing.T) {
+	p := playing(t)
+	tell := func(name, reason string) (written int) {
+		event := occurrence(name, "n")
+		event.Reason = reason
+		p.correlator.observe(olderAPI, event, p.now)
+		return p.writeAll()
+	}
+	writes := func() (n int) {
+		for range 40 {
+			n += tell("a", "Failed")
+		}
+		return n
+	}
+	require.Equal(t, 25, writes())
+	p.pass(25 * refreshEvery)
+	require.Equal(t, 1, p.writeAll(), "what was counted")
+	require.Equal(t, 24, writes())
+	require.Equal(t, 1, tell("b", "Failed"))
+	require.Len(t, p.budgets, 2)
+
+	p.pass(25 * refreshEvery)
+	p.writeAll()
+	for n := range maxSeries {
+		tell(fmt.Sprint(n), "Other")
+	}
+	require.Len(t, p.all, maxSeries)
+	require.Len(t, p.budgets, maxSeries, "neither a's nor b's")
+}

@@ -2,8 +2,8 @@
 // did and why something fails.
 //
 // A reconciler calls Eventf and goes on. The event waits in the Writer's correlator, which only
-// counts it if it is the same event again; the Writer's loop has the Event objects created and their
-// counts updated, those of different namespaces at once.
+// counts it if it repeats an earlier one. The Writer's loop creates the Event objects and updates
+// their counts, those of different namespaces at the same time.
 //
 // Neighbours: below it are events and record, with the interfaces that users hold. Above it is the
 // manager, which makes one Writer, runs it, and stops it after everything that could record an
@@ -33,7 +33,7 @@ type EventRecorder interface {
 // Provider makes recorders for the controllers of a program. A manager is one.
 type Provider interface {
 	// GetEventRecorderFor returns a recorder with the older methods, which writes to the core
-	// group. The name may be any.
+	// group. Any name will do.
 	GetEventRecorderFor(name string) record.EventRecorder
 	// GetEventRecorder returns a recorder that writes to the group events.k8s.io, and reports as
 	// the controller with this name, which must be a qualified name, such as "website-controller"
@@ -111,9 +111,12 @@ type api struct {
 	version   schema.GroupVersion
 	path      string // of the API on the server
 	noteLimit int
-	// atOnce is how many occurrences are written when they happen; the count of later ones is
-	// written at intervals.
-	atOnce int32
+	// atOnce is how many occurrences are written when they happen; later ones are counted, and the
+	// count is written every refreshEvery.
+	atOnce int
+	// shared is true if this isn't for each series but for all that are about one object and have
+	// one type.
+	shared bool
 	// goesOn is true if a series continues after a pause of any length.
 	goesOn bool
 
@@ -135,13 +138,14 @@ var currentAPI = &api{
 	},
 }
 
-// olderAPI is the core group's, which has a count in place of a series. The numbers are
-// client-go's: 25 occurrences, and then one in 5 minutes.
+// olderAPI is the core group's, which has a count instead of a series. The numbers are
+// client-go's: 25 occurrences about an object, and then one in 5 minutes.
 var olderAPI = &api{
 	version:   corev1.SchemeGroupVersion,
 	path:      "/api",
 	noteLimit: math.MaxInt,
 	atOnce:    25,
+	shared:    true,
 	goesOn:    true,
 	body:      func(event *eventsv1.Event) runtime.Object { return older(event) },
 	patch: func(event *eventsv1.Event) map[string]any {

@@ -25,7 +25,7 @@ import (
 	"github.com/loopwright/loopwright/manager/metrics"
 )
 
-// writeTimeout bounds one request, so that a server that hangs does not delay the other events of
+// writeTimeout bounds one request, so that a server that hangs doesn't delay the other events of
 // the namespace for longer.
 const writeTimeout = 10 * time.Second
 

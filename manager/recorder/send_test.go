@@ -23,7 +23,7 @@ func answered(code int32) error {
 		Message: "an answer"}}
 }
 
-// An event that is given up too early is lost, and one that is tried for ever keeps others from
+// An event that is given up too early is lost, and one that is tried forever keeps others from
 // being written.
 func TestWhatAnAnswerMeans(t *testing.T) {
 	taken := apierrors.NewAlreadyExists(ofEvents, "a")

@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,9 @@ import (
 //	later ones                 refreshEvery after the last write, or at once if that is long ago
 //	end of the series          nothing extra: the last count is written by the rule above
 //	one after endsAfter        at once: it is new, and a new Event is created, unless api.goesOn
+//
+// With api.shared, all series about one object share the writes at once, and so do first
+// occurrences: see budget.
 //
 // A series outlives the longest delay of a controller's retries, which is 1000 seconds. client-go's
 // newer recorder ends it after 6 minutes and writes the count every 30 minutes.
@@ -59,7 +63,7 @@ type seriesState uint8
 
 const (
 	waiting seriesState = iota // in the heap: written when due
-	writing                    // it is being written
+	writing                    // it's being written
 	idle                       // in the list: the server has every occurrence
 )
 
@@ -72,7 +76,7 @@ type series struct {
 
 	count     int32
 	last      time.Time // of the newest occurrence
-	written   int32     // occurrences that the server knows of; 0: there is no Event yet
+	written   int32     // occurrences that the server knows of; 0: there's no Event yet
 	writtenAt time.Time // when the server got them
 	failures  int       // writes that failed since then
 	unsure    bool      // one of them, under the current name, may have reached the server
@@ -82,17 +86,25 @@ type series struct {
 	place *list.Element // place in the list, while idle
 }
 
-// correlator holds all series of a program, and decides which one is written next. It is a pure
+// budget is how often the events about one object may be written, if api.shared: as often as
+// client-go's recorder would, which throws away what comes too early. Here it waits for its turn.
+type budget struct {
+	*rate.Limiter
+	series int // how many series use it
+}
+
+// correlator holds all series of a program, and decides which one is written next. It's a pure
 // state machine: the caller passes the time, holds a lock, and does the writing.
 type correlator struct {
 	all     map[seriesKey]*series
 	alike   map[about]map[*series]bool // series that differ only in their notes
+	budgets map[about]*budget          // by the object; reason and action are empty
 	queue   seriesHeap                 // the waiting ones, but for those that are held back
 	rest    list.List                  // the *series that are idle, longest first
 	arrived uint64
-	stopped bool // a write that fails is not tried again
+	stopped bool // a write that fails isn't tried again
 
-	// By namespace: how many writes are under way, and the series that are due and wait until there
+	// By namespace: how many writes are in flight, and the series that are due and wait until there
 	// is none. So a namespace whose writes hang holds up no other one.
 	underWay map[string]int
 	heldBack map[string][]*series
@@ -100,13 +112,13 @@ type correlator struct {
 
 func newCorrelator() *correlator {
 	return &correlator{
-		all: map[seriesKey]*series{}, alike: map[about]map[*series]bool{},
+		all: map[seriesKey]*series{}, alike: map[about]map[*series]bool{}, budgets: map[about]*budget{},
 		underWay: map[string]int{}, heldBack: map[string][]*series{},
 	}
 }
 
 // observe counts an occurrence. It returns false if the event is new and the correlator is full of
-// events that could not be written yet.
+// events that couldn't be written yet.
 func (c *correlator) observe(by *api, event *eventsv1.Event, now time.Time) bool {
 	key := c.keyOf(by, event, now)
 	if key.note == combinedPrefix {
@@ -127,7 +139,7 @@ func (c *correlator) observe(by *api, event *eventsv1.Event, now time.Time) bool
 	s.last = now
 	if s.state == idle {
 		c.rest.Remove(s.place)
-		c.wait(s, s.nextWrite(now))
+		c.wait(s, c.nextWrite(s, now))
 	}
 	return true
 }
@@ -150,7 +162,7 @@ func (c *correlator) keyOf(by *api, event *eventsv1.Event, now time.Time) series
 	return key
 }
 
-// goingOn counts the series that differ only in their notes, and do not pause.
+// goingOn counts the series that differ only in their notes, and don't pause.
 func (c *correlator) goingOn(a about, now time.Time) (n int) {
 	for s := range c.alike[a] {
 		if !s.pauses(now) {
@@ -174,7 +186,14 @@ func (c *correlator) open(key seriesKey, event *eventsv1.Event, now time.Time) b
 		c.alike[key.about] = map[*series]bool{}
 	}
 	c.alike[key.about][s] = true
-	c.wait(s, now)
+	if by := key.api; by.shared {
+		if c.budgets[key.object()] == nil {
+			every := rate.Every(refreshEvery)
+			c.budgets[key.object()] = &budget{Limiter: rate.NewLimiter(every, by.atOnce)}
+		}
+		c.budgets[key.object()].series++
+	}
+	c.wait(s, c.nextWrite(s, now))
 	return true
 }
 
@@ -187,6 +206,17 @@ func (c *correlator) remove(s *series) {
 	if len(c.alike[s.key.about]) == 0 {
 		delete(c.alike, s.key.about)
 	}
+	if b := c.budgets[s.key.object()]; b != nil {
+		if b.series--; b.series == 0 {
+			delete(c.budgets, s.key.object())
+		}
+	}
+}
+
+// object is what the series that share a budget have in common.
+func (a about) object() about {
+	a.reason, a.action = "", "" // no event of the core group here has a related object
+	return a
 }
 
 // pauses returns true if the server has every occurrence of a series, and the last one is so old
@@ -195,9 +225,12 @@ func (s *series) pauses(now time.Time) bool {
 	return s.state == idle && now.Sub(s.last) > endsAfter
 }
 
-// nextWrite is when a series with unwritten occurrences is written.
-func (s *series) nextWrite(now time.Time) time.Time {
-	if s.written < s.key.api.atOnce {
+// nextWrite is when a series with unwritten occurrences is written. A shared budget counts that.
+func (c *correlator) nextWrite(s *series, now time.Time) time.Time {
+	if b := c.budgets[s.key.object()]; b != nil {
+		return now.Add(b.ReserveN(now, 1).DelayFrom(now))
+	}
+	if int(s.written) < s.key.api.atOnce {
 		return now
 	}
 	if at := s.writtenAt.Add(refreshEvery); at.After(now) {
@@ -303,7 +336,7 @@ func (c *correlator) wrote(s *series, sent *eventsv1.EventSeries, now time.Time)
 		s.written = sent.Count
 	}
 	if s.count > s.written {
-		c.wait(s, s.nextWrite(now))
+		c.wait(s, c.nextWrite(s, now))
 		return
 	}
 	s.state = idle

@@ -17,7 +17,7 @@ import (
 	"github.com/loopwright/loopwright/manager/recorder/record"
 )
 
-// writesAtOnce is how many writes may be under way, of different namespaces.
+// writesAtOnce is how many writes may be in flight, of different namespaces.
 const writesAtOnce = 8
 
 // defaultDrain is how long a Writer that was stopped may take to write the events that are left.
@@ -35,12 +35,13 @@ type Options struct {
 //
 // Guarantees: recorders never block, neither on the server nor on a slow Writer, and may be used
 // before, during and after Run. An event that repeats within 20 minutes makes no second object: the
-// Writer counts it, and writes the count at once for the first few times, and then at most every 5
-// minutes. Events with different messages are different events; after 10, further ones are
-// combined. A write that fails because the server is unreachable or overloaded, or because
-// something else answers in its place, is retried for about 3 minutes. Others need not wait for
-// that. A write that hangs for its 10 seconds delays only events of its namespace, unless 8 hang
-// at once; when the Writer was stopped, it delays none.
+// Writer counts it. It writes the count at once for the first few times, and then at most every 5
+// minutes. For the core group, all events about one object that have one type share these writes:
+// 25, and then one every 5 minutes. Events with different messages are different events; after 10,
+// further ones are combined. A write that fails because the server is unreachable or overloaded, or
+// because something else answers instead of it, is retried for about 3 minutes. Other events don't
+// wait for that. A write that hangs for its 10 seconds delays only events of its namespace, unless
+// 8 hang at once; when the Writer was stopped, it delays none.
 //
 // A recorder of GetEventRecorder writes to the group events.k8s.io, one of GetEventRecorderFor to
 // the core group.
@@ -48,8 +49,8 @@ type Options struct {
 // Caveats: events are for people, and may be lost: when more than 4096 different ones wait to be
 // written, when the server refuses one, and when Run has ended. Each of them is counted in
 // loopwright_events_lost_total, and the log has the reasons. The Writer remembers 4096 events: one
-// that repeats after as many others is a new object. The writer needs the verbs create and patch on
-// events, in the group that the recorder writes to.
+// that repeats after as many others is a new object. The program needs the verbs create and patch
+// on events, in the group that the recorder writes to.
 type Writer struct {
 	scheme  *runtime.Scheme
 	sink    sink
@@ -57,10 +58,10 @@ type Writer struct {
 	host    string
 
 	// wake has room for one: it says that the correlator has changed, not how often. Recorders
-	// and writes that have ended send, Run receives, and it is never closed.
+	// and writes that have ended send, Run receives, and it's never closed.
 	wake chan struct{}
-	// places has one element for each write that is under way. Run sends, a write that has ended
-	// receives, and it is never closed.
+	// places has one element for each write in flight. Run sends, a write that has ended
+	// receives, and it's never closed.
 	places chan struct{}
 
 	mu         sync.Mutex // guards the following
@@ -114,7 +115,7 @@ func (w *Writer) GetEventRecorderFor(name string) record.EventRecorder {
 	return &olderRecorder{writer: w, by: reporter{api: olderAPI, controller: name}}
 }
 
-// reporter cuts the instance to the server's limit; client-go does not, and the server refuses such
+// reporter cuts the instance to the server's limit; client-go doesn't, and the server refuses such
 // events.
 func (w *Writer) reporter(name string) reporter {
 	if wrong := validation.IsQualifiedName(name); len(wrong) > 0 {
@@ -212,7 +213,7 @@ func (w *Writer) Run(ctx context.Context) error {
 	return nil
 }
 
-// awaitPlace takes a place for one more write, and returns false if ctx ends before there is one.
+// awaitPlace takes a place for one more write, and returns false if ctx ends before there's one.
 func (w *Writer) awaitPlace(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():

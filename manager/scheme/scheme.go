@@ -1,10 +1,10 @@
 // Package scheme registers the Go types of an API group with a scheme.
 //
-// A package with API types has a Builder, in which each file registers its types; a program adds
-// all of them to its scheme with AddToScheme.
+// A package of API types has a Builder, and each of its files registers its types with it. A
+// program adds all of them to its scheme with AddToScheme.
 //
-// Neighbours: below it is apimachinery's runtime. Above it are users' API packages. A package
-// that should depend on nothing but apimachinery uses runtime.NewSchemeBuilder.
+// Neighbours: below it is apimachinery's runtime. Above it are users' API packages. A package that
+// should depend only on apimachinery can use runtime.NewSchemeBuilder.
 package scheme
 
 import (
@@ -19,7 +19,7 @@ type Builder struct {
 	runtime.SchemeBuilder
 }
 
-// Register takes pointers to types, and to those of their lists. It returns the Builder.
+// Register takes pointers to the types, and to their lists. It returns the Builder.
 func (b *Builder) Register(object ...runtime.Object) *Builder {
 	b.SchemeBuilder.Register(func(s *runtime.Scheme) error {
 		s.AddKnownTypes(b.GroupVersion, object...)
@@ -29,7 +29,7 @@ func (b *Builder) Register(object ...runtime.Object) *Builder {
 	return b
 }
 
-// RegisterAll takes what another Builder has registered so far, under that one's GroupVersion.
+// RegisterAll adds the types that another Builder has registered so far, under its GroupVersion.
 func (b *Builder) RegisterAll(other *Builder) *Builder {
 	b.SchemeBuilder = append(b.SchemeBuilder, other.SchemeBuilder...)
 	return b
@@ -38,7 +38,7 @@ func (b *Builder) RegisterAll(other *Builder) *Builder {
 // AddToScheme adds the types to a scheme.
 func (b *Builder) AddToScheme(s *runtime.Scheme) error { return b.SchemeBuilder.AddToScheme(s) }
 
-// Build returns a scheme that has these types alone.
+// Build returns a scheme that has only these types.
 func (b *Builder) Build() (*runtime.Scheme, error) {
 	s := runtime.NewScheme()
 	return s, b.AddToScheme(s)

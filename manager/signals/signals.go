@@ -1,7 +1,7 @@
 // Package signals cancels a context when the process gets SIGTERM or Ctrl-C.
 //
-// The end of the context stops the manager, which stops everything else in order. A second signal
-// ends the process at once, for a user who does not want to wait.
+// When the context ends, the manager stops, and with it everything else, in order. A second signal
+// ends the process at once, for users who don't want to wait.
 //
 // Neighbours: below it is os/signal. Above it is main, which hands the context to the manager.
 package signals
@@ -23,9 +23,10 @@ func (s Signaled) Error() string { return fmt.Sprintf("received signal %q", s.Si
 var installed atomic.Bool
 
 // SetupSignalHandler returns a context that ends with the first SIGTERM or SIGINT. At the second
-// one the process exits with code 1.
+// one, the process exits with code 1.
 //
-// context.Cause says which signal it was. A process has one signal handler: a second call panics.
+// context.Cause tells you which signal it was. A process has one signal handler: a second call
+// panics.
 func SetupSignalHandler() context.Context {
 	if !installed.CompareAndSwap(false, true) {
 		panic("signals: SetupSignalHandler was called twice; " +
@@ -33,7 +34,7 @@ func SetupSignalHandler() context.Context {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	// Sent by the runtime, received below, never closed. Two signals may come before the first is
-	// received, and the runtime drops what does not fit.
+	// received, and the runtime drops what doesn't fit.
 	received := make(chan os.Signal, 2)
 	signal.Notify(received, stopSignals...)
 	go func() { // runs until the process ends, like the signal handler

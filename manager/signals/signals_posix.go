@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// stopSignals are Ctrl-C, and what a kubelet sends before it kills a container.
+// stopSignals are Ctrl-C, and the signal that a kubelet sends before it kills a container.
 var stopSignals = []os.Signal{os.Interrupt, syscall.SIGTERM}

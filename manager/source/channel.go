@@ -15,83 +15,84 @@ import (
 	"github.com/loopwright/loopwright/workqueue"
 )
 
-// ChannelOpt is an option of Channel. Its type parameters are there so that options with
-// controller-runtime's explicit ones compile.
-type ChannelOpt[object any, request comparable] func(*channelSource)
+// ChannelOpt is an option of Channel.
+type ChannelOpt[object any, request comparable] func(*channelSource[object, request])
 
 // WithPredicates adds predicates to a Channel.
 func WithPredicates[object any, request comparable](
-	p ...predicate.Predicate,
+	p ...predicate.TypedPredicate[object],
 ) ChannelOpt[object, request] {
-	return func(s *channelSource) { s.predicates = append(s.predicates, p...) }
+	return func(s *channelSource[object, request]) { s.predicates = append(s.predicates, p...) }
 }
 
-// WithBufferSize says how many events may wait for each controller; 1024 without it.
+// WithBufferSize sets how many events may wait for each controller; the default is 1024.
 func WithBufferSize[object any, request comparable](bufferSize int) ChannelOpt[object, request] {
-	return func(s *channelSource) { s.bufferSize = bufferSize }
+	return func(s *channelSource[object, request]) { s.bufferSize = bufferSize }
 }
 
-// Channel makes events of what comes out of a Go channel: webhooks of others, timers, a poll of
-// something outside the cluster.
+// Channel is a TypedChannel for requests that are the names of objects.
+func Channel[object any](
+	source <-chan event.TypedGenericEvent[object],
+	handler handler.TypedEventHandler[object, reconcile.Request],
+	opts ...ChannelOpt[object, reconcile.Request],
+) Source {
+	return TypedChannel(source, handler, opts...)
+}
+
+// TypedChannel turns the values of a Go channel into events: from webhooks of other systems, from
+// timers, or from polling something outside the cluster.
 //
 // Guarantees: every controller that watches the source gets each event that is received while it
-// does, in order. Nothing is received while nobody watches: before that, events stay in the
-// channel, or their senders wait. When the channel is closed, the source ends after the last event.
+// watches, in order. Nothing is received while no controller watches: until then, events stay in
+// the channel, or their senders wait. When the channel is closed, the source ends after the last
+// event.
 //
-// Caveats: if the buffer of one controller is full, because its handler is slow, the others wait,
-// and so do the senders. When a source is stopped, the events in its buffer are dropped, and so may
-// be one that is on the way there; what is in the channel stays. There is no list from which they
-// come again.
-func Channel[object any, generic genericOf[object]](source <-chan generic,
-	handler handler.EventHandler, opts ...ChannelOpt[object, reconcile.Request]) Source {
-	// the compiler does not see that generic must be GenericEvent
-	from, _ := any(source).(<-chan event.GenericEvent)
-	s := &channelSource{from: from, handler: handler, bufferSize: 1024}
+// Caveats: if the buffer of one controller is full, because its handler is slow, the other
+// controllers wait, and so do the senders. When a source is stopped, the events in its buffer are
+// dropped, and maybe one that is on its way there; those in the channel stay. There's no list that
+// would bring them back.
+func TypedChannel[object any, request comparable](
+	source <-chan event.TypedGenericEvent[object],
+	handler handler.TypedEventHandler[object, request], opts ...ChannelOpt[object, request],
+) TypedSource[request] {
+	s := &channelSource[object, request]{from: source, handler: handler, bufferSize: 1024}
 	for _, opt := range opts {
 		opt(s)
 	}
 	return s
 }
 
-// genericOf is GenericEvent, with a name for the type of its object. With it, the compiler finds
-// Channel's type parameters, which do nothing, in the type of the channel.
-// Channel[client.Object](...) compiles as well.
-type genericOf[object any] interface {
-	~struct{ Object object }
-}
-
-// channelSource has one goroutine that receives, and another for each controller, so that a
-// handler that is slow blocks only when its buffer is full.
-type channelSource struct {
-	from       <-chan event.GenericEvent
-	handler    handler.EventHandler
-	predicates []predicate.Predicate
+// channelSource has one goroutine that receives, and another for each controller, so that a slow
+// handler blocks only when its buffer is full.
+type channelSource[object any, request comparable] struct {
+	from       <-chan event.TypedGenericEvent[object]
+	handler    handler.TypedEventHandler[object, request]
+	predicates []predicate.TypedPredicate[object]
 	bufferSize int
 	runs       runs
 
 	mu sync.Mutex // guards the rest
-	// replaced, and never changed, so that one can go through it without the lock
-	listeners []*channelListener
-	receiving *receiving // nil if nobody receives; so there is never more than one
+	// replaced, never changed, so you can iterate over it without the lock
+	listeners []*channelListener[object]
+	receiving *receiving // nil if no goroutine receives; so there's never more than one
 }
 
 // channelListener is a controller that watches the source.
-type channelListener struct {
-	events chan event.GenericEvent // sent to and closed by receive; bufferSize
-	gone   <-chan struct{}         // closed when the listener's context ends
+type channelListener[object any] struct {
+	events chan event.TypedGenericEvent[object] // sent to and closed by receive; bufferSize
+	gone   <-chan struct{}                      // closed when the listener's context ends
 }
 
 // receiving is the goroutine that receives.
 type receiving struct {
-	// the last listener sends, receive receives; unbuffered, so that the one knows that the other
-	// looks
+	// the last listener sends, receive receives; unbuffered, so the sender knows that receive looks
 	nobody chan struct{}
 	ended  chan struct{} // closed by receive
 }
 
 // Start implements Source.
-func (s *channelSource) Start(
-	ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+func (s *channelSource[object, request]) Start(
+	ctx context.Context, queue workqueue.TypedRateLimitingInterface[request],
 ) error {
 	switch {
 	case s.from == nil:
@@ -104,32 +105,36 @@ func (s *channelSource) Start(
 		return fmt.Errorf("the buffer of the source cannot have the size %d", s.bufferSize)
 	}
 	pipeline := newPipeline(queue, s.handler, s.predicates)
-	l := &channelListener{events: make(chan event.GenericEvent, s.bufferSize), gone: ctx.Done()}
+	l := &channelListener[object]{
+		events: make(chan event.TypedGenericEvent[object], s.bufferSize), gone: ctx.Done(),
+	}
 	r := s.runs.begin(ctx)
 	s.add(l)
 	go func() {
 		defer s.runs.end(r)
 		defer s.remove(l)
-		l.deliver(ctx, pipeline)
+		l.deliver(ctx, pipeline.generic)
 	}()
 	return nil
 }
 
-func (l *channelListener) deliver(ctx context.Context, to *pipeline) {
+func (l *channelListener[object]) deliver(
+	ctx context.Context, to func(context.Context, event.TypedGenericEvent[object]),
+) {
 	for {
 		select {
 		case e, open := <-l.events:
 			if !open || ctx.Err() != nil {
 				return
 			}
-			to.generic(ctx, e)
+			to(ctx, e)
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-func (s *channelSource) add(l *channelListener) {
+func (s *channelSource[object, request]) add(l *channelListener[object]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.listeners = append(slices.Clip(s.listeners), l)
@@ -139,10 +144,10 @@ func (s *channelSource) add(l *channelListener) {
 	}
 }
 
-// remove also ends the goroutine that receives if this was the last listener.
-func (s *channelSource) remove(l *channelListener) {
+// remove also ends the receiving goroutine if this was the last listener.
+func (s *channelSource[object, request]) remove(l *channelListener[object]) {
 	s.mu.Lock()
-	s.listeners = slices.DeleteFunc(slices.Clone(s.listeners), func(other *channelListener) bool {
+	s.listeners = slices.DeleteFunc(slices.Clone(s.listeners), func(other *channelListener[object]) bool {
 		return other == l
 	})
 	last, receiving := len(s.listeners) == 0, s.receiving
@@ -156,9 +161,9 @@ func (s *channelSource) remove(l *channelListener) {
 	}
 }
 
-// receive ends when nobody watches. A listener whose context has ended counts as nobody even while
-// its handler still runs: nothing would be left in the channel when that returns.
-func (s *channelSource) receive(r *receiving) {
+// receive ends when no controller watches. A listener whose context has ended no longer counts,
+// even while its handler still runs: otherwise the channel would be empty by the time it returns.
+func (s *channelSource[object, request]) receive(r *receiving) {
 	defer close(r.ended)
 	for s.isWatched() {
 		select {
@@ -173,12 +178,12 @@ func (s *channelSource) receive(r *receiving) {
 	}
 }
 
-// isWatched forgets listeners that are gone. If it returns false, the next listener starts another
+// isWatched drops listeners that have ended. If it returns false, the next listener starts another
 // goroutine.
-func (s *channelSource) isWatched() bool {
+func (s *channelSource[object, request]) isWatched() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	isGone := func(l *channelListener) bool { return isClosed(l.gone) }
+	isGone := func(l *channelListener[object]) bool { return isClosed(l.gone) }
 	if slices.ContainsFunc(s.listeners, isGone) {
 		s.listeners = slices.DeleteFunc(slices.Clone(s.listeners), isGone)
 	}
@@ -188,7 +193,7 @@ func (s *channelSource) isWatched() bool {
 	return s.receiving != nil
 }
 
-func (s *channelSource) distribute(e event.GenericEvent) {
+func (s *channelSource[object, request]) distribute(e event.TypedGenericEvent[object]) {
 	s.mu.Lock()
 	listeners := s.listeners
 	s.mu.Unlock()
@@ -201,7 +206,7 @@ func (s *channelSource) distribute(e event.GenericEvent) {
 }
 
 // close is called when no more events will come.
-func (s *channelSource) close() {
+func (s *channelSource[object, request]) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range s.listeners {
@@ -211,7 +216,7 @@ func (s *channelSource) close() {
 }
 
 // WaitForStop implements controller.StoppingSource.
-func (s *channelSource) WaitForStop() { s.runs.WaitForStop() }
+func (s *channelSource[object, request]) WaitForStop() { s.runs.WaitForStop() }
 
-// String is what the source is called in messages.
-func (s *channelSource) String() string { return fmt.Sprintf("channel source: %p", s) }
+// String is the source's name in messages.
+func (s *channelSource[object, request]) String() string { return fmt.Sprintf("channel source: %p", s) }

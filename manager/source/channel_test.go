@@ -156,7 +156,7 @@ func TestAChannelThatIsClosedEndsTheSourceAfterTheLastEvent(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.Len(t, told.read(), 6)
 		require.False(t, receives(s))
-		require.Empty(t, s.(*channelSource).runs.now(), "nothing is left to wait for")
+		require.Empty(t, s.(*channelSource[client.Object, reconcile.Request]).runs.now(), "nothing is left to wait for")
 		stopFirst()
 		stopSecond()
 
@@ -192,21 +192,17 @@ func TestAChannelSourceNeedsAChannelAHandlerAndASensibleBuffer(t *testing.T) {
 		want   string
 	}{
 		{Channel(none, &diary{}), "no channel"},
-		{Channel(make(chan otherEvent), &diary{}), "no channel"},
 		{Channel(some, nil), "no handler"},
 		{Channel(some, &diary{}, WithPredicates[client.Object, reconcile.Request](predicate.Funcs{}, nil)), "predicates is nil"},
 		{Channel(some, &diary{}, WithBufferSize[client.Object, reconcile.Request](-1)), "size -1"},
 	} {
 		require.ErrorContains(t, c.source.Start(t.Context(), newQueue()), c.want)
 	}
-	require.Contains(t, Channel(some, &diary{}).(*channelSource).String(), "channel source: 0x")
+	require.Contains(t, Channel(some, &diary{}).(*channelSource[client.Object, reconcile.Request]).String(), "channel source: 0x")
 }
 
-// otherEvent looks like a GenericEvent to the compiler.
-type otherEvent struct{ Object client.Object }
-
 func receives(s Source) bool {
-	c := s.(*channelSource)
+	c := s.(*channelSource[client.Object, reconcile.Request])
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.receiving != nil
@@ -277,7 +273,7 @@ func TestStopsWhileEventsComeDoNotHang(t *testing.T) {
 				}
 			}
 		}()
-		s := Channel(events, &diary{}).(*channelSource)
+		s := Channel(events, &diary{}).(*channelSource[client.Object, reconcile.Request])
 		queue := newQueue()
 		for range 1000 {
 			ctx, cancel := context.WithCancel(t.Context())

@@ -187,7 +187,7 @@ func TestWhateverBreaksAControllerHasSeenEverythingAsItIs(t *testing.T) {
 		})
 		require.NoError(t, err)
 		kind := func() SyncingSource {
-			return Kind(b.cache, &corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(ownerOf), predicate.ResourceVersionChangedPredicate{})
+			return Kind[client.Object](b.cache, &corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(ownerOf), predicate.ResourceVersionChangedPredicate{})
 		}
 		current := kind()
 		require.NoError(t, c.Watch(current))
@@ -208,7 +208,7 @@ func TestWhateverBreaksAControllerHasSeenEverythingAsItIs(t *testing.T) {
 				require.NoError(t, c.Watch(next))
 				require.NoError(t, next.WaitForSync(t.Context()))
 				synctest.Wait() // the old one may be about to tell of a deletion that the new one has not seen
-				require.NoError(t, c.Unwatch(current))
+				require.NoError(t, controller.Unwatch(c, current))
 				current = next
 			case 1, 2, 3:
 				time.Sleep(time.Duration(random.IntN(5000)) * time.Millisecond)

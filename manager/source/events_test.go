@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/loopwright/loopwright/informer"
+	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/event"
 	"github.com/loopwright/loopwright/manager/handler"
 	"github.com/loopwright/loopwright/manager/internal/logtest"
@@ -28,8 +29,8 @@ func asks(name string, answer bool, asked *[]string) predicate.Predicate {
 }
 
 // allEvents makes one event of each sort.
-func allEvents(t *testing.T, p *pipeline) {
-	h := informerHandler{t.Context(), p}
+func allEvents(t *testing.T, p *pipeline[client.Object, reconcile.Request]) {
+	h := informerHandler[client.Object, reconcile.Request]{t.Context(), p}
 	h.OnAdd(configMap("web"), true)
 	h.OnUpdate(configMap("web"), configMap("web"))
 	h.OnDelete(configMap("web"))
@@ -54,7 +55,7 @@ func TestWhatAllPredicatesAcceptReachesTheHandler(t *testing.T) {
 
 func TestAnObjectWhoseEndNobodySawIsTheLastStateThatIsKnown(t *testing.T) {
 	var told diary
-	h := informerHandler{t.Context(), newPipeline(newQueue(), &told, nil)}
+	h := informerHandler[client.Object, reconcile.Request]{t.Context(), newPipeline(newQueue(), &told, nil)}
 	h.OnDelete(informer.DeletedFinalStateUnknown{Key: "shop/web", Obj: configMap("web")})
 	require.Equal(t, []string{"delete web, unknown: true"}, told.read())
 }
@@ -63,7 +64,7 @@ func TestAnObjectWhoseEndNobodySawIsTheLastStateThatIsKnown(t *testing.T) {
 func TestWhatIsNoObjectIsLoggedAndDropped(t *testing.T) {
 	var told diary
 	queue := newQueue()
-	h := informerHandler{t.Context(), newPipeline(queue, &told, nil)}
+	h := informerHandler[client.Object, reconcile.Request]{t.Context(), newPipeline(queue, &told, nil)}
 	for _, wrong := range []any{nil, "web", (*corev1.ConfigMap)(nil), corev1.ConfigMap{}} {
 		h.OnAdd(wrong, false)
 		h.OnUpdate(wrong, configMap("web"))
@@ -82,7 +83,7 @@ func TestWhatIsNoObjectIsLoggedAndDropped(t *testing.T) {
 // Somebody who wonders why nothing happened looks there.
 func TestTheFlightRecorderKnowsWhatWasDroppedAndWhatWasAdded(t *testing.T) {
 	queue := newQueue()
-	h := informerHandler{t.Context(), newPipeline(queue, &handler.EnqueueRequestForObject{}, []predicate.Predicate{predicate.GenerationChangedPredicate{}})}
+	h := informerHandler[client.Object, reconcile.Request]{t.Context(), newPipeline(queue, &handler.EnqueueRequestForObject{}, []predicate.Predicate{predicate.GenerationChangedPredicate{}})}
 	old, changed := configMap("web"), configMap("web")
 	changed.ResourceVersion = "5"
 	h.OnUpdate(old, changed)
@@ -103,7 +104,7 @@ func TestTheFlightRecorderKnowsWhatWasDroppedAndWhatWasAdded(t *testing.T) {
 
 func TestRequestsHaveTheEventAsTheirReason(t *testing.T) {
 	queue := newQueue()
-	h := informerHandler{t.Context(), newPipeline(queue, &handler.EnqueueRequestForObject{}, nil)}
+	h := informerHandler[client.Object, reconcile.Request]{t.Context(), newPipeline(queue, &handler.EnqueueRequestForObject{}, nil)}
 	h.OnDelete(configMap("web"))
 	work, err := queue.Next(t.Context())
 	require.NoError(t, err)
@@ -116,7 +117,7 @@ func TestAQueueThatIsNoControllersWorksAsWell(t *testing.T) {
 		log := logtest.Read(t)
 		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultLimiter[reconcile.Request]())
 		defer q.ShutDown()
-		h := informerHandler{t.Context(), newPipeline(q, &handler.EnqueueRequestForObject{}, nil)}
+		h := informerHandler[client.Object, reconcile.Request]{t.Context(), newPipeline(q, &handler.EnqueueRequestForObject{}, nil)}
 		h.OnAdd(configMap("web"), false)
 		h.OnAdd("web", false)
 		require.Equal(t, 1, q.Len())

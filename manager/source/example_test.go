@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/loopwright/loopwright/manager/cache"
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/event"
 	"github.com/loopwright/loopwright/manager/handler"
@@ -18,8 +19,8 @@ import (
 
 // A controller of ConfigMaps watches them, and looks only when one is not the same as before.
 func ExampleKind() {
-	var c source.InformerGetter // a cache
-	src := source.Kind(c, &corev1.ConfigMap{}, &handler.EnqueueRequestForObject{}, predicate.ResourceVersionChangedPredicate{})
+	var c cache.Cache // a cache
+	src := source.Kind[client.Object](c, &corev1.ConfigMap{}, &handler.EnqueueRequestForObject{}, predicate.ResourceVersionChangedPredicate{})
 	fmt.Println(src)
 	// Output: kind source: *v1.ConfigMap
 }

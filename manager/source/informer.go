@@ -9,6 +9,7 @@ import (
 
 	"github.com/loopwright/loopwright/informer"
 	"github.com/loopwright/loopwright/manager/cache"
+	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/handler"
 	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 	"github.com/loopwright/loopwright/manager/predicate"
@@ -16,15 +17,18 @@ import (
 	"github.com/loopwright/loopwright/workqueue"
 )
 
-// Informer follows the objects of an informer that the caller has. It must be watched as a pointer.
+// Informer is a TypedInformer of any object, for requests that are the names of objects.
+type Informer = TypedInformer[client.Object, reconcile.Request]
+
+// TypedInformer follows the objects of an informer of yours. Pass it to Watch as a pointer.
 //
-// It is a SyncingSource, which controller-runtime's is not: there, the workers begin before its
-// objects are listed. When the informer stops, the source has nothing more to say; [Kind] asks its
-// cache for another one.
-type Informer struct {
+// It's a SyncingSource. controller-runtime's isn't, so the workers there start before the objects
+// are listed. When the informer stops, the source stays silent; [Kind] gets a new one from its
+// cache.
+type TypedInformer[object any, request comparable] struct {
 	Informer   cache.Informer
-	Handler    handler.EventHandler
-	Predicates []predicate.Predicate
+	Handler    handler.TypedEventHandler[object, request]
+	Predicates []predicate.TypedPredicate[object]
 
 	runs runs
 }
@@ -32,8 +36,8 @@ type Informer struct {
 var errInformerStopped = errors.New("the informer has stopped")
 
 // Start implements Source.
-func (s *Informer) Start(
-	ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+func (s *TypedInformer[object, request]) Start(
+	ctx context.Context, queue workqueue.TypedRateLimitingInterface[request],
 ) error {
 	switch {
 	case anyvalue.IsNil(s.Informer):
@@ -61,13 +65,15 @@ func (s *Informer) Start(
 }
 
 // WaitForSync implements SyncingSource.
-func (s *Informer) WaitForSync(ctx context.Context) error { return s.runs.waitForSync(ctx) }
+func (s *TypedInformer[object, request]) WaitForSync(ctx context.Context) error {
+	return s.runs.waitForSync(ctx)
+}
 
 // WaitForStop implements controller.StoppingSource.
-func (s *Informer) WaitForStop() { s.runs.WaitForStop() }
+func (s *TypedInformer[object, request]) WaitForStop() { s.runs.WaitForStop() }
 
-// String is what the source is called in messages.
-func (s *Informer) String() string {
+// String is the source's name in messages.
+func (s *TypedInformer[object, request]) String() string {
 	switch v := reflect.ValueOf(s.Informer); {
 	case anyvalue.IsNil(s.Informer):
 		return "informer source: none"
@@ -86,14 +92,15 @@ type listening struct {
 	informer     cache.Informer
 	registration informer.ResourceEventHandlerRegistration
 	log          func(err error)
-	// done is closed when the handler is not called any more. It is nil if the informer cannot
-	// tell.
+	// done is closed when the handler is no longer called. It's nil if the informer can't tell.
 	done <-chan struct{}
 }
 
-func listen(ctx context.Context, from cache.Informer, pipeline *pipeline) (*listening, error) {
-	options := informer.HandlerOptions{Name: pipeline.layer, Coalesce: pipeline.byKey}
-	registration, err := from.AddEventHandlerWithOptions(informerHandler{ctx, pipeline}, options)
+func listen[object any, request comparable](
+	ctx context.Context, from cache.Informer, pipeline *pipeline[object, request],
+) (*listening, error) {
+	registration, err := addHandler(from, informerHandler[object, request]{ctx, pipeline},
+		informer.HandlerOptions{Name: pipeline.layer, Coalesce: pipeline.byKey})
 	if err != nil {
 		return nil, err
 	}
@@ -105,8 +112,22 @@ func listen(ctx context.Context, from cache.Informer, pipeline *pipeline) (*list
 	return l, nil
 }
 
-// wait returns when the handler is not called any more: it removes it when ctx ends. If the
-// informer has stopped before, it returns errInformerStopped.
+// addHandler drops the options if the informer is client-go's, or a user's own.
+func addHandler(
+	to cache.Informer, handler informer.ResourceEventHandler, options informer.HandlerOptions,
+) (informer.ResourceEventHandlerRegistration, error) {
+	if ours, ok := to.(interface {
+		AddHandler(
+			informer.ResourceEventHandler, informer.HandlerOptions,
+		) (informer.ResourceEventHandlerRegistration, error)
+	}); ok {
+		return ours.AddHandler(handler, options)
+	}
+	return to.AddEventHandlerWithOptions(handler, informer.ResourceEventHandlerOptions{})
+}
+
+// wait removes the handler when ctx ends, and returns when it's no longer called. If the informer
+// has stopped before that, it returns errInformerStopped.
 func (l *listening) wait(ctx context.Context, r *run) error {
 	r.waitsFor(l.notReady)
 	synced := l.registration.HasSyncedChecker().Done()
@@ -121,7 +142,7 @@ func (l *listening) wait(ctx context.Context, r *run) error {
 			}
 			return context.Cause(ctx)
 		case <-ctx.Done():
-			if err := l.informer.RemoveEventHandler(l.registration); err != nil {
+			if err := l.remove(); err != nil {
 				l.log(err)
 			} else if l.done != nil {
 				<-l.done
@@ -131,8 +152,27 @@ func (l *listening) wait(ctx context.Context, r *run) error {
 	}
 }
 
-// notReady says why the handler does not know the initial list yet.
-func (l *listening) notReady(end error) error {
+// controller-runtime's source adds its handler, and calls no other method of the informer. A
+// program's stub may have no others, and panic. That must not crash the program.
+
+// remove removes the handler.
+func (l *listening) remove() (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("the informer, a %T, panicked: %v", l.informer, value)
+		}
+	}()
+	return l.informer.RemoveEventHandler(l.registration)
+}
+
+// notReady says why the handler hasn't had the initial list yet.
+func (l *listening) notReady(end error) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = fmt.Errorf("the informer, a %T, does not say whether it has listed: %w",
+				l.informer, end)
+		}
+	}()
 	if !l.informer.HasSynced() {
 		if informer, ok := l.informer.(interface{ WaitForSync(context.Context) error }); ok {
 			ended, cancel := context.WithCancelCause(context.Background())

@@ -22,52 +22,60 @@ import (
 	"github.com/loopwright/loopwright/workqueue"
 )
 
-// InformerGetter is what Kind needs of a cache.
+// Kind is a TypedKind for requests that are the names of objects. The handler and the predicates
+// are for the Go type of obj, unless the type argument says that they're for any object:
 //
-// If it also has a method WaitForKind(context.Context, schema.GroupVersionKind) error, which
-// returns when a kind may have been installed, the source calls that instead of trying again and
-// again. The version may be empty. Its WaitForLists(context.Context) error, or else its
-// WaitForCacheSync, is how WaitForSync waits for the cache's other kinds.
-type InformerGetter interface {
-	GetInformer(ctx context.Context, obj client.Object,
-		opts ...cache.InformerGetOption) (cache.Informer, error)
-}
-
-// Kind follows the objects of obj's kind: those that are there come first, as creations, and then
-// what changes.
-//
-// WaitForSync returns when the handler has seen those that are there, and the cache's other
-// informers have listed, except those that may not: reconcilers read other kinds, too.
-//
-// A kind that is not installed yet is waited for, and the log says so. If it takes longer than the
-// controller's CacheSyncTimeout, the error of WaitForSync names the kind. A type that the scheme
-// does not know is an error at once.
-//
-// When the informer stops while the source goes on, because the kind's CRD was deleted for
-// instance, the source asks the cache for another one. So end the source before you call
-// RemoveInformer. All objects are then reported as if they were new; what was deleted in between is
-// not reported.
-//
-// When the source ends, its handler is removed, and the informer goes on for others. In
-// controller-runtime the handler stays.
+//	source.Kind[client.Object](cache, &corev1.Pod{}, &handler.EnqueueRequestForObject{})
 func Kind[object client.Object](
-	cache InformerGetter, obj object, handler handler.EventHandler,
-	predicates ...predicate.Predicate,
+	cache cache.Cache, obj object,
+	handler handler.TypedEventHandler[object, reconcile.Request],
+	predicates ...predicate.TypedPredicate[object],
 ) SyncingSource {
-	return &kindSource{cache: cache, object: obj, handler: handler, predicates: predicates}
+	return TypedKind(cache, obj, handler, predicates...)
 }
 
-type kindSource struct {
-	cache      InformerGetter
-	object     client.Object
-	handler    handler.EventHandler
-	predicates []predicate.Predicate
+// TypedKind follows the objects of obj's kind: those that already exist come first, as creations,
+// and then their changes. It calls the cache's GetInformer and WaitForCacheSync.
+//
+// If the cache also has a method WaitForKind(context.Context, schema.GroupVersionKind) error, which
+// returns when a kind may have been installed, the source calls it instead of retrying. The version
+// may be empty. If it has a method WaitForLists(context.Context) error, the source calls that
+// instead of WaitForCacheSync.
+//
+// WaitForSync returns when the handler has seen the existing objects and the cache's other
+// informers have listed, except for those that aren't allowed to. Reconcilers read other kinds,
+// too.
+//
+// If a kind isn't installed yet, the source waits for it, and the log says so. If that takes longer
+// than the controller's CacheSyncTimeout, the error of WaitForSync names the kind. A type that the
+// scheme doesn't know is an error at once.
+//
+// If the informer stops while the source runs, because the kind's CRD was deleted for instance, the
+// source gets another one from the cache. So end the source before you call RemoveInformer. All
+// objects are then reported as new; deletions in between aren't reported.
+//
+// When the source ends, its handler is removed, and the informer keeps running for others. In
+// controller-runtime the handler stays.
+func TypedKind[object client.Object, request comparable](
+	cache cache.Cache, obj object, handler handler.TypedEventHandler[object, request],
+	predicates ...predicate.TypedPredicate[object],
+) TypedSyncingSource[request] {
+	return &kindSource[object, request]{
+		cache: cache, object: obj, handler: handler, predicates: predicates,
+	}
+}
+
+type kindSource[object client.Object, request comparable] struct {
+	cache      cache.Cache
+	object     object
+	handler    handler.TypedEventHandler[object, request]
+	predicates []predicate.TypedPredicate[object]
 	runs       runs
 }
 
 // Start implements Source.
-func (s *kindSource) Start(
-	ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+func (s *kindSource[object, request]) Start(
+	ctx context.Context, queue workqueue.TypedRateLimitingInterface[request],
 ) error {
 	switch {
 	case anyvalue.IsNil(s.object):
@@ -98,8 +106,10 @@ func (s *kindSource) Start(
 	return nil
 }
 
-// follow follows one informer to its end. It returns an error if there is no use in trying again.
-func (s *kindSource) follow(ctx context.Context, r *run, pipeline *pipeline) error {
+// follow follows one informer until it ends. It returns an error if retrying won't help.
+func (s *kindSource[object, request]) follow(
+	ctx context.Context, r *run, pipeline *pipeline[object, request],
+) error {
 	var listening *listening
 	try := func() error {
 		from, err := s.cache.GetInformer(ctx, s.object, cache.BlockUntilSynced(false))
@@ -118,9 +128,9 @@ func (s *kindSource) follow(ctx context.Context, r *run, pipeline *pipeline) err
 	return nil
 }
 
-// untilThereIs tries until it succeeds. Meanwhile it says what it waits for.
-func (s *kindSource) untilThereIs(
-	ctx context.Context, r *run, pipeline *pipeline, try func() error,
+// untilThereIs tries until it succeeds. Meanwhile it logs what it waits for.
+func (s *kindSource[object, request]) untilThereIs(
+	ctx context.Context, r *run, pipeline *pipeline[object, request], try func() error,
 ) error {
 	var wait kindWait
 	for began := time.Now(); ; {
@@ -147,10 +157,9 @@ func (s *kindSource) untilThereIs(
 	}
 }
 
-// awaitKind waits until the cache says that the kind may be there, or, so that the source can say
-// that it still waits, for the length of the silence. It returns false at once if the cache cannot
-// say.
-func (s *kindSource) awaitKind(ctx context.Context, err error, silence time.Duration) bool {
+// awaitKind waits until the cache says that the kind may exist, or until the silence is over, so
+// that the source can say that it still waits. It returns false at once if the cache can't tell.
+func (s *kindSource[object, request]) awaitKind(ctx context.Context, err error, silence time.Duration) bool {
 	knows, ok := s.cache.(interface {
 		WaitForKind(ctx context.Context, kind schema.GroupVersionKind) error
 	})
@@ -173,7 +182,7 @@ func sleep(ctx context.Context, pause time.Duration) {
 }
 
 // WaitForSync implements SyncingSource.
-func (s *kindSource) WaitForSync(ctx context.Context) error {
+func (s *kindSource[object, request]) WaitForSync(ctx context.Context) error {
 	if err := s.runs.waitForSync(ctx); err != nil {
 		return err
 	}
@@ -181,33 +190,31 @@ func (s *kindSource) WaitForSync(ctx context.Context) error {
 }
 
 // othersHaveListed waits for the other informers of the cache, as controller-runtime's source does.
-// Handlers and reconcilers read other kinds. They would wait themselves, perhaps until the manager
-// stops, and then get an error.
-func (s *kindSource) othersHaveListed(ctx context.Context) error {
-	switch c := s.cache.(type) {
-	case interface{ WaitForLists(context.Context) error }:
+// Handlers and reconcilers read other kinds. They would have to wait themselves, perhaps until the
+// manager stops, and then get an error.
+func (s *kindSource[object, request]) othersHaveListed(ctx context.Context) error {
+	if c, ok := s.cache.(interface{ WaitForLists(context.Context) error }); ok {
 		return c.WaitForLists(ctx)
-	case interface{ WaitForCacheSync(context.Context) bool }: // a fake, or a cache in a wrapper
-		if !c.WaitForCacheSync(ctx) {
-			err := errors.New("cache did not sync")
-			if cause := context.Cause(ctx); cause != nil {
-				return fmt.Errorf("%w: %w", err, cause)
-			}
-			return err
-		}
 	}
-	return nil
+	if s.cache.WaitForCacheSync(ctx) {
+		return nil
+	}
+	err := errors.New("cache did not sync")
+	if cause := context.Cause(ctx); cause != nil {
+		return fmt.Errorf("%w: %w", err, cause)
+	}
+	return err
 }
 
 // WaitForStop implements controller.StoppingSource.
-func (s *kindSource) WaitForStop() { s.runs.WaitForStop() }
+func (s *kindSource[object, request]) WaitForStop() { s.runs.WaitForStop() }
 
-// String is what the source is called in messages.
-func (s *kindSource) String() string {
+// String is the source's name in messages.
+func (s *kindSource[object, request]) String() string {
 	if anyvalue.IsNil(s.object) {
 		return "kind source: unknown type"
 	}
-	switch s.object.(type) {
+	switch any(s.object).(type) {
 	case *unstructured.Unstructured, *metav1.PartialObjectMetadata:
 		version, kind := s.object.GetObjectKind().GroupVersionKind().ToAPIVersionAndKind()
 		return fmt.Sprintf("kind source: %T[%s %s]", s.object, version, kind)
@@ -228,9 +235,9 @@ const (
 	firstSilence = 10 * time.Second
 )
 
-// failed is called after each try that has failed; waited is how long the wait takes already. It
-// returns the pause before the next try, whether to say that the source waits, and how long
-// nothing is to be said after that. Pauses and silences double; only the pauses have an end.
+// failed is called after each failed try; waited is the length of the wait so far. It returns the
+// pause before the next try, whether to log that the source waits, and how long to be silent after
+// that. Pauses and silences double; only the pauses have a limit.
 func (w *kindWait) failed(
 	waited time.Duration,
 ) (pause time.Duration, say bool, silence time.Duration) {
@@ -242,7 +249,7 @@ func (w *kindWait) failed(
 	return pause, say, w.sayAt - waited
 }
 
-// missingKind returns the kind that is not installed, if the error says that one is not.
+// missingKind returns the kind that isn't installed, if the error says that one isn't.
 func missingKind(err error) (kind schema.GroupVersionKind, ok bool) {
 	var missing *meta.NoKindMatchError
 	if !errors.As(err, &missing) {
@@ -255,13 +262,13 @@ func missingKind(err error) (kind schema.GroupVersionKind, ok bool) {
 	return kind, true
 }
 
-// isUnregistered reports whether a scheme does not know a type. That does not change while a
-// program runs.
+// isUnregistered reports whether a scheme doesn't know a type. That doesn't change while a program
+// runs.
 func isUnregistered(err error) bool {
 	if runtime.IsNotRegisteredError(err) {
 		return true
 	}
-	switch err := err.(type) { // errors.As does not serve: the error's type has no exported name
+	switch err := err.(type) { // errors.As doesn't serve: the error's type has no exported name
 	case interface{ Unwrap() error }:
 		return isUnregistered(err.Unwrap())
 	case interface{ Unwrap() []error }:
@@ -270,7 +277,7 @@ func isUnregistered(err error) bool {
 	return false
 }
 
-// explain says what to do about an error of GetInformer.
+// explain adds advice to an error of GetInformer.
 func explain(err error) error {
 	if kind, ok := missingKind(err); ok {
 		group := "the group " + kind.Group

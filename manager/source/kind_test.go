@@ -17,13 +17,14 @@ import (
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/manager/cache"
 	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/reconcile"
 )
 
 func TestWhatIsThereComesFirstAndThenWhatChanges(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		var told diary
 		w.create("web")
-		stop := ready(t, Kind(w.cache, configMap(""), &told), newQueue())
+		stop := ready(t, Kind[client.Object](w.cache, configMap(""), &told), newQueue())
 		defer stop()
 		require.Equal(t, []string{"create web, initial: true"}, told.read())
 		w.create("db")
@@ -45,7 +46,7 @@ func TestTheRequestsOfTheInitialListAreInTheQueueWhenTheSourceIsReady(t *testing
 		}
 		queue := newQueue()
 		began := time.Now()
-		stop := ready(t, Kind(w.cache, configMap(""), &diary{takes: time.Second}), queue)
+		stop := ready(t, Kind[client.Object](w.cache, configMap(""), &diary{takes: time.Second}), queue)
 		defer stop()
 		require.Equal(t, 3*time.Second, time.Since(began))
 		require.Equal(t, []string{"a", "b", "c"}, queue.waiting())
@@ -57,7 +58,7 @@ func TestADeletionThatTheWatchHasMissedIsReported(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		var told diary
 		w.create("web")
-		stop := ready(t, Kind(w.cache, configMap(""), &told), newQueue())
+		stop := ready(t, Kind[client.Object](w.cache, configMap(""), &told), newQueue())
 		defer stop()
 		told.read()
 		lift := w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "watch", UserAgent: "the-cache"}, CutAfter: 1, Status: fakeapi.Expired()})
@@ -77,8 +78,8 @@ func TestADeletionThatTheWatchHasMissedIsReported(t *testing.T) {
 func TestTheHandlerIsRemovedAtTheStopAndOthersGoOn(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		var mine, theirs diary
-		stopMine := ready(t, Kind(w.cache, configMap(""), &mine), newQueue())
-		stopTheirs := ready(t, Kind(w.cache, configMap(""), &theirs), newQueue())
+		stopMine := ready(t, Kind[client.Object](w.cache, configMap(""), &mine), newQueue())
+		stopTheirs := ready(t, Kind[client.Object](w.cache, configMap(""), &theirs), newQueue())
 		defer stopTheirs()
 		stopMine()
 		w.create("web")
@@ -94,7 +95,7 @@ func TestTheHandlerIsRemovedAtTheStopAndOthersGoOn(t *testing.T) {
 func TestTheStopWaitsForACallThatIsUnderWay(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		told, queue := diary{takes: time.Minute}, newQueue()
-		stop := starts(t, Kind(w.cache, configMap(""), &told), queue)
+		stop := starts(t, Kind[client.Object](w.cache, configMap(""), &told), queue)
 		w.create("web")
 		synctest.Wait()
 		began := time.Now()
@@ -108,7 +109,7 @@ func TestTheStopWaitsForACallThatIsUnderWay(t *testing.T) {
 func TestASourceThatIsStoppedWhileItWaitsEndsAtOnce(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.cache.refuse(func() error { return errors.New("no") })
-		stop := starts(t, Kind(w.cache, configMap(""), &diary{}), newQueue())
+		stop := starts(t, Kind[client.Object](w.cache, configMap(""), &diary{}), newQueue())
 		time.Sleep(time.Minute)
 		began := time.Now()
 		stop()
@@ -120,14 +121,14 @@ func TestASourceThatIsStoppedWhileItWaitsEndsAtOnce(t *testing.T) {
 func TestOneSourceIsWatchedByTwoControllers(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.create("web")
-		s := Kind(w.cache, configMap(""), &diary{})
+		s := Kind[client.Object](w.cache, configMap(""), &diary{})
 		first, second := newQueue(), newQueue()
 		stopFirst := ready(t, s, first)
 		stopSecond := ready(t, s, second)
 		require.Equal(t, []string{"web"}, first.waiting())
 		require.Equal(t, []string{"web"}, second.waiting())
 		stopFirst()
-		left := s.(*kindSource).runs.now()
+		left := s.(*kindSource[client.Object, reconcile.Request]).runs.now()
 		require.Len(t, left, 1)
 		require.False(t, isClosed(left[0].over))
 		w.create("db")
@@ -147,7 +148,7 @@ func TestASourceAsksForAnotherInformerWhenItsOwnHasStopped(t *testing.T) {
 		var told diary
 		w.create("web")
 		queue := newQueue()
-		stop := ready(t, Kind(w.cache, configMap(""), &told), queue)
+		stop := ready(t, Kind[client.Object](w.cache, configMap(""), &told), queue)
 		defer stop()
 		w.cache.remove()
 		synctest.Wait()
@@ -169,8 +170,8 @@ func TestInformersThatEndAtOnceAreNotAskedForAllTheTime(t *testing.T) {
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
 		require.NoError(t, ended.Run(gone))
-		c := &constantCache{cache.InformerOf(ended, "configmaps", 0), 0}
-		stop := starts(t, Kind(c, configMap(""), &diary{}), newQueue())
+		c := &constantCache{informer: cache.InformerOf(ended, "configmaps", 0)}
+		stop := starts(t, Kind[client.Object](c, configMap(""), &diary{}), newQueue())
 		time.Sleep(time.Minute)
 		stop()
 		require.Less(t, c.asked, 15)
@@ -184,9 +185,12 @@ type nothing struct {
 }
 
 type constantCache struct {
+	cache.Cache
 	informer cache.Informer
 	asked    int
 }
+
+func (*constantCache) WaitForCacheSync(context.Context) bool { return true }
 
 func (c *constantCache) GetInformer(context.Context, client.Object, ...cache.InformerGetOption) (cache.Informer, error) {
 	c.asked++
@@ -196,7 +200,7 @@ func (c *constantCache) GetInformer(context.Context, client.Object, ...cache.Inf
 // fragile is an informer whose handlers end as soon as they were added.
 type fragile struct{ cache.Informer }
 
-func (f fragile) AddEventHandlerWithOptions(informer.ResourceEventHandler, informer.HandlerOptions) (informer.ResourceEventHandlerRegistration, error) {
+func (f fragile) AddEventHandlerWithOptions(informer.ResourceEventHandler, informer.ResourceEventHandlerOptions) (informer.ResourceEventHandlerRegistration, error) {
 	return endedRegistration{}, nil
 }
 
@@ -215,8 +219,8 @@ func (endedRegistration) Done() <-chan struct{} {
 
 func TestHandlersThatEndAtOnceAreNotAddedAllTheTime(t *testing.T) {
 	inWorld(t, func(t *testing.T, _ *world) {
-		c := &constantCache{fragile{}, 0}
-		stop := starts(t, Kind(c, configMap(""), &diary{}), newQueue())
+		c := &constantCache{informer: fragile{}}
+		stop := starts(t, Kind[client.Object](c, configMap(""), &diary{}), newQueue())
 		time.Sleep(time.Minute - 1)
 		stop()
 		require.Equal(t, int(time.Minute/firstPause), c.asked)
@@ -232,11 +236,11 @@ func TestAKindNeedsAnObjectACacheAHandlerAndPredicatesThatAreThere(t *testing.T)
 			want   string
 		}{
 			{Kind[client.Object](w.cache, nil, &diary{}), "no object"},
-			{Kind(w.cache, (*corev1.ConfigMap)(nil), &diary{}), "no object"},
-			{Kind(nil, configMap(""), &diary{}), "no cache"},
-			{Kind(noCache, configMap(""), &diary{}), "no cache"},
-			{Kind(w.cache, configMap(""), nil), "no handler"},
-			{Kind(w.cache, configMap(""), &diary{}, nil), "predicates is nil"},
+			{Kind[client.Object](w.cache, (*corev1.ConfigMap)(nil), &diary{}), "no object"},
+			{Kind[client.Object](nil, configMap(""), &diary{}), "no cache"},
+			{Kind[client.Object](noCache, configMap(""), &diary{}), "no cache"},
+			{Kind[client.Object](w.cache, configMap(""), nil), "no handler"},
+			{Kind[client.Object](w.cache, configMap(""), &diary{}, nil), "predicates is nil"},
 		} {
 			require.ErrorContains(t, c.source.Start(t.Context(), newQueue()), c.want)
 		}
@@ -258,12 +262,12 @@ func TestAKindIsCalledByItsType(t *testing.T) {
 		{metadata, "kind source: *v1.PartialObjectMetadata[v1 Pod]"},
 		{nil, "kind source: unknown type"},
 	} {
-		require.Equal(t, c.want, Kind(nil, c.object, nil).(interface{ String() string }).String())
+		require.Equal(t, c.want, Kind[client.Object](nil, c.object, nil).(interface{ String() string }).String())
 	}
 }
 
 // waitingCache gives no answer until it is told to stop.
-type waitingCache struct{}
+type waitingCache struct{ cache.Cache }
 
 func (waitingCache) GetInformer(ctx context.Context, _ client.Object, _ ...cache.InformerGetOption) (cache.Informer, error) {
 	<-ctx.Done()
@@ -273,7 +277,7 @@ func (waitingCache) GetInformer(ctx context.Context, _ client.Object, _ ...cache
 // Somebody who stops a program should not find errors in its log that were none.
 func TestAStopWhileTheCacheIsAskedIsNoError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		queue, s := newQueue(), Kind(waitingCache{}, configMap(""), &diary{})
+		queue, s := newQueue(), Kind[client.Object](waitingCache{}, configMap(""), &diary{})
 		stop := starts(t, s, queue)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -301,7 +305,7 @@ func TestASourceWhoseCacheHasNotListedAnotherKindFollowsItsOwnAllTheSame(t *test
 	inWorld(t, func(t *testing.T, w *world) {
 		var told diary
 		w.create("web")
-		s := Kind(lateCache{w.cache}, configMap(""), &told)
+		s := Kind[client.Object](lateCache{w.cache}, configMap(""), &told)
 		stop := starts(t, s, newQueue())
 		defer stop()
 		waited := make(chan error, 1)
@@ -320,7 +324,7 @@ func TestASourceWhoseCacheHasNotListedAnotherKindFollowsItsOwnAllTheSame(t *test
 func TestASourceOfAWrappedCacheSaysThatTheCacheDidNotSync(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		var told diary
-		s := Kind(wrappedCache{w.cache}, configMap(""), &told)
+		s := Kind[client.Object](wrappedCache{w.cache}, configMap(""), &told)
 		stop := starts(t, s, newQueue())
 		defer stop()
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errors.New("a minute is over"))

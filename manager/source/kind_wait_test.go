@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/manager/client"
 )
 
 var widget = schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
@@ -60,7 +61,7 @@ func TestAKindThatIsNotInstalledYetIsWaitedFor(t *testing.T) {
 		w.create("web")
 		queue, began := newQueue(), time.Now()
 		w.cache.refuse(until(began.Add(time.Minute), notInstalled()))
-		stop := ready(t, Kind(w.cache, configMap(""), &diary{}), queue)
+		stop := ready(t, Kind[client.Object](w.cache, configMap(""), &diary{}), queue)
 		defer stop()
 		require.Equal(t, 65750*time.Millisecond, time.Since(began))
 		require.Equal(t, []string{"web"}, queue.waiting())
@@ -74,7 +75,7 @@ func TestAKindThatIsNotInstalledYetIsWaitedFor(t *testing.T) {
 func TestTheTimeoutNamesTheKindAndSaysWhatToDo(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.cache.refuse(notInstalled)
-		s := Kind(w.cache, configMap(""), &diary{})
+		s := Kind[client.Object](w.cache, configMap(""), &diary{})
 		stop := starts(t, s, newQueue())
 		defer stop()
 		ended := errors.New("it took too long")
@@ -111,12 +112,12 @@ func unregistered() error {
 	return fmt.Errorf("cache: %w", err)
 }
 
-// Nothing that happens in the cluster makes the program know a Go type. To wait for it would hide
+// Nothing that happens in the cluster makes the program know a Go type. Waiting for it would hide
 // the mistake for two minutes.
 func TestATypeThatTheSchemeDoesNotKnowIsAnErrorAtOnce(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.cache.refuse(unregistered)
-		queue, s, began := newQueue(), Kind(w.cache, configMap(""), &diary{}), time.Now()
+		queue, s, began := newQueue(), Kind[client.Object](w.cache, configMap(""), &diary{}), time.Now()
 		stop := starts(t, s, queue)
 		defer stop()
 		for range 2 { // whoever asks later is told, too
@@ -152,7 +153,7 @@ func TestACacheThatKnowsWhenAKindComesIsNotAskedAgainAndAgain(t *testing.T) {
 		began := time.Now()
 		w.cache.refuse(until(began.Add(8*time.Second), notInstalled()))
 		c := &wakingCache{testCache: w.cache, installed: make(chan struct{})}
-		stop := starts(t, Kind(c, configMap(""), &diary{}), newQueue())
+		stop := starts(t, Kind[client.Object](c, configMap(""), &diary{}), newQueue())
 		defer stop()
 		time.Sleep(8 * time.Second)
 		close(c.installed)
@@ -168,7 +169,7 @@ func TestAKindThatComesAfterAFalseAlarmIsNotKeptWaiting(t *testing.T) {
 		began := time.Now()
 		w.cache.refuse(until(began.Add(15*time.Second), notInstalled()))
 		c := &wakingCache{testCache: w.cache, installed: make(chan struct{})}
-		stop := starts(t, Kind(c, configMap(""), &diary{}), newQueue())
+		stop := starts(t, Kind[client.Object](c, configMap(""), &diary{}), newQueue())
 		defer stop()
 		time.Sleep(8 * time.Second)
 		c.installed <- struct{}{}
@@ -185,7 +186,7 @@ func TestACacheIsNotAskedForAKindBecauseOfAnotherTrouble(t *testing.T) {
 		began := time.Now()
 		w.cache.refuse(until(began.Add(time.Second), errors.New("no route to host")))
 		c := &wakingCache{testCache: w.cache, installed: make(chan struct{})}
-		stop := starts(t, Kind(c, configMap(""), &diary{}), newQueue())
+		stop := starts(t, Kind[client.Object](c, configMap(""), &diary{}), newQueue())
 		defer stop()
 		time.Sleep(time.Minute)
 		require.Empty(t, c.waits)
@@ -199,7 +200,7 @@ func TestACacheThatIsWrongAboutAKindDoesNotKeepACoreBusy(t *testing.T) {
 		w.cache.refuse(notInstalled)
 		c := &wakingCache{testCache: w.cache, installed: make(chan struct{})}
 		close(c.installed)
-		stop := starts(t, Kind(c, configMap(""), &diary{}), newQueue())
+		stop := starts(t, Kind[client.Object](c, configMap(""), &diary{}), newQueue())
 		time.Sleep(time.Minute)
 		stop()
 		require.Equal(t, []time.Duration{0, 0}, w.cache.asks(began)[:2])
@@ -212,7 +213,7 @@ func TestAWaitForAKindIsInTheLogAgainAndAgain(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.cache.refuse(notInstalled)
 		queue := newQueue()
-		stop := starts(t, Kind(&wakingCache{testCache: w.cache}, configMap(""), &diary{}), queue)
+		stop := starts(t, Kind[client.Object](&wakingCache{testCache: w.cache}, configMap(""), &diary{}), queue)
 		time.Sleep(time.Hour)
 		stop()
 		require.Len(t, queue.log.containing("A source waits for its kind"), 10)
@@ -234,7 +235,7 @@ func TestASourceThatIsNotReadySaysWhy(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
 				w.create("web")
 				defer w.server.Inject(c.fault)()
-				s := Kind(w.cache, configMap(""), &diary{takes: c.takes})
+				s := Kind[client.Object](w.cache, configMap(""), &diary{takes: c.takes})
 				stop := starts(t, s, newQueue())
 				defer stop()
 				ended := errors.New("it took too long")
@@ -252,7 +253,7 @@ func TestASourceThatIsNotReadySaysWhy(t *testing.T) {
 func TestACacheThatDoesNotAnswerIsNamed(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.cache.refuse(func() error { time.Sleep(time.Hour); return nil })
-		s := Kind(w.cache, configMap(""), &diary{})
+		s := Kind[client.Object](w.cache, configMap(""), &diary{})
 		stop := starts(t, s, newQueue())
 		defer stop()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

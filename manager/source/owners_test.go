@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/event"
 	"github.com/loopwright/loopwright/manager/handler"
 )
@@ -34,7 +35,7 @@ func TestEachOwnerInBetweenHearsThoughTheHandlerIsSlow(t *testing.T) {
 		owners := handler.EnqueueRequestForOwner(scheme.Scheme, mapper, &appsv1.Deployment{})
 		w.create("web")
 		queue := newQueue()
-		stop := ready(t, Kind(w.cache, configMap(""), slow{owners}), queue)
+		stop := ready(t, Kind[client.Object](w.cache, configMap(""), slow{owners}), queue)
 		defer stop()
 		for _, owner := range []string{"a", "b", "c", "d"} {
 			found, err := w.configMaps.Get(t.Context(), "web", metav1.GetOptions{})
@@ -54,7 +55,7 @@ func TestEachOwnerInBetweenHearsThoughTheHandlerIsSlow(t *testing.T) {
 func TestASourceThatHasEndedCanBeWatchedAgain(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.create("web")
-		kind := Kind(w.cache, configMap(""), &diary{})
+		kind := Kind[client.Object](w.cache, configMap(""), &diary{})
 		for range 3 {
 			queue := newQueue()
 			stop := ready(t, kind, queue)

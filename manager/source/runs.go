@@ -6,17 +6,17 @@ import (
 	"sync"
 )
 
-// runs are the starts of one source that have not ended. There may be several at a time, because a
-// source may be watched by several controllers. The methods WaitForSync and WaitForStop do not say
-// who calls them. So the first waits for all, and the second for those whose contexts have ended:
-// that of the caller is among them.
+// runs are the starts of one source that haven't ended. There may be several at a time, because
+// several controllers may watch a source. WaitForSync and WaitForStop don't know which controller
+// calls them. So the first waits for all runs, and the second for those whose contexts have ended:
+// the caller's is among them.
 type runs struct {
 	mu  sync.Mutex // guards all
 	all []*run
 }
 
-// run is one start of a source. It ends when the context of Start has ended, and not before, even
-// if it failed: somebody may still ask for the error.
+// run is one start of a source. It ends when the context of Start has ended. Even a failed run
+// doesn't end earlier, because somebody may still need the error.
 type run struct {
 	over    <-chan struct{} // closed when the context of Start ends
 	ended   chan struct{}   // closed by runs.end
@@ -92,8 +92,8 @@ func (r *run) failure() error {
 	return r.err
 }
 
-// waitsFor says how to explain that the run is not ready yet when somebody stops waiting; end is
-// why they do.
+// waitsFor sets how to explain that the run isn't ready yet when a caller stops waiting; end is the
+// reason why it stops.
 func (r *run) waitsFor(why func(end error) error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

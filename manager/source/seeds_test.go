@@ -168,7 +168,7 @@ func TestWhateverBreaksASourceTellsItsHandlerWhatThereIs(t *testing.T) {
 				w.cache.refuse(nil)
 				s = &Informer{Informer: w.informer(), Handler: m}
 			} else {
-				s = Kind(w.cache, &corev1.ConfigMap{}, m)
+				s = Kind[client.Object](w.cache, &corev1.ConfigMap{}, m)
 			}
 			all = append(all, live{m, s, starts(t, s, newQueue())})
 		}

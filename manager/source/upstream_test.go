@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/loopwright/loopwright/manager/cache"
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/controller"
 	"github.com/loopwright/loopwright/manager/event"
@@ -19,13 +20,14 @@ import (
 
 // Each of these is how users of controller-runtime write it. That they compile is the test.
 var (
-	_ = func(c InformerGetter, h handler.EventHandler, p predicate.Predicate, pod *corev1.Pod, events chan event.GenericEvent) []Source {
+	_ = func(c cache.Cache, h handler.EventHandler, p predicate.Predicate, pod *corev1.Pod, events chan event.GenericEvent) []Source {
 		return []Source{
-			Kind(c, pod, h),
-			Kind(c, pod, h, p, p),
+			Kind[client.Object](c, pod, h),
+			Kind[client.Object](c, pod, h, p, p),
 			Kind(c, client.Object(pod), h, predicate.GenerationChangedPredicate{}),
+			Kind(c, pod, &handler.TypedEnqueueRequestForObject[*corev1.Pod]{}),
 			Kind[client.Object](c, pod, &handler.EnqueueRequestForObject{}, p),
-			Kind(c, pod, handler.Funcs{}),
+			Kind[client.Object](c, pod, handler.Funcs{}),
 			Channel(events, h),
 			Channel[client.Object](events, &handler.EnqueueRequestForObject{}),
 			Channel((<-chan event.GenericEvent)(events), h, WithBufferSize[client.Object, reconcile.Request](10)),
@@ -39,8 +41,8 @@ var (
 	_ Source                    = &Informer{}
 	_ SyncingSource             = &Informer{}
 	_ controller.StoppingSource = &Informer{}
-	_ controller.StoppingSource = &kindSource{}
-	_ controller.StoppingSource = &channelSource{}
+	_ controller.StoppingSource = &kindSource[client.Object, reconcile.Request]{}
+	_ controller.StoppingSource = &channelSource[client.Object, reconcile.Request]{}
 )
 
 func TestAFunctionIsASource(t *testing.T) {

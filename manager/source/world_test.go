@@ -96,6 +96,7 @@ func (w *world) delete(name string) {
 
 // testCache has an informer of ConfigMaps.
 type testCache struct {
+	cache.Cache
 	config  *rest.Config
 	running sync.WaitGroup
 	resync  time.Duration
@@ -106,6 +107,8 @@ type testCache struct {
 	asked    []time.Time
 	refuses  func() error // if it is there and returns an error, GetInformer does
 }
+
+func (*testCache) WaitForCacheSync(context.Context) bool { return true }
 
 func (c *testCache) GetInformer(_ context.Context, obj client.Object, opts ...cache.InformerGetOption) (cache.Informer, error) {
 	c.mu.Lock()
@@ -279,3 +282,6 @@ func ready(t *testing.T, s SyncingSource, q requestQueue) (stop func()) {
 	require.NoError(t, s.WaitForSync(t.Context()))
 	return stop
 }
+
+// requestQueue is the queue that a source and a handler are given.
+type requestQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]

@@ -1,4 +1,4 @@
-// Code generated from chapters/16-webhook/inuse/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
+// Code generated from chapters/18-defaulting/inuse/main.go by a test in internal/demo/inusetest. DO NOT EDIT.
 
 package webhook_test
 

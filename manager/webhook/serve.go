@@ -25,15 +25,15 @@ var packageLog = log.RuntimeLog.WithName("webhook")
 // 30 seconds for a webhook, at most.
 const shutdownLimit = time.Minute
 
-// NewServer returns a server. It does not start it: add it to a manager, or call Start.
+// NewServer returns a server. It doesn't start it: add it to a manager, or call Start.
 func NewServer(o Options) Server { return &DefaultServer{Options: o} }
 
-// DefaultServer serves webhooks over TLS. Its zero value is a server with default options; do not
+// DefaultServer serves webhooks over TLS. Its zero value is a server with default options; don't
 // change them after the first call of a method.
 //
 // Guarantees: when the certificate's files change, new connections get the new certificate, and
 // open connections stay open. When the context of Start ends, requests in flight are answered
-// first, and their contexts do not end. In controller-runtime, their contexts end with that of
+// first, and their contexts don't end. In controller-runtime, their contexts end with that of
 // Start.
 type DefaultServer struct {
 	Options Options
@@ -86,8 +86,8 @@ func (s *DefaultServer) Register(path string, hook http.Handler) {
 
 // Start serves until the context ends. A server runs once.
 //
-// Errors: it returns an error if there is no certificate (os.IsNotExist says whether a file is
-// missing), if it cannot listen, or if requests had to be cut off at the end.
+// Errors: it returns an error if there's no certificate (os.IsNotExist says whether a file is
+// missing), if it can't listen, or if requests had to be cut off at the end.
 func (s *DefaultServer) Start(ctx context.Context) error {
 	options := s.options()
 	logger := loggerFrom(ctx)
@@ -107,7 +107,7 @@ func (s *DefaultServer) Start(ctx context.Context) error {
 	config, certificates, err := tlsConfig(options, logger)
 	if err != nil {
 		if options.Listener != nil {
-			_ = options.Listener.Close() // it belongs to the server, which will not serve it now
+			_ = options.Listener.Close() // it belongs to the server, which won't serve it now
 		}
 		return err
 	}
@@ -185,7 +185,7 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler) err
 		BaseContext:       func(net.Listener) context.Context { return requests },
 		ReadHeaderTimeout: 32 * time.Second,
 		IdleTimeout:       90 * time.Second, // as long as Go's clients keep a connection
-		// "TLS handshake error ... bad certificate" means that the API server does not trust our
+		// "TLS handshake error ... bad certificate" means that the API server doesn't trust our
 		// CA. Log it at a level that users see.
 		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(logger), slog.LevelInfo),
 	}
@@ -208,7 +208,7 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler) err
 	return err
 }
 
-// StartedChecker returns a check that connects to the server, and fails if it cannot.
+// StartedChecker returns a check that connects to the server, and fails if it can't.
 func (s *DefaultServer) StartedChecker() healthz.Checker {
 	return func(req *http.Request) error {
 		options := s.options()
@@ -229,8 +229,8 @@ func (s *DefaultServer) StartedChecker() healthz.Checker {
 	}
 }
 
-// reach connects, and does not verify the certificate: that is the API server's task, and the
-// certificate may be for a name that this process cannot resolve.
+// reach connects, and doesn't verify the certificate: that is the API server's task, and the
+// certificate may be for a name that this process can't resolve.
 func reach(ctx context.Context, address net.Addr) error {
 	dialer := tls.Dialer{
 		NetDialer: &net.Dialer{Timeout: 10 * time.Second},

@@ -155,7 +155,7 @@ func tlsConfig(options Options, logger logr.Logger) (*tls.Config, certificates, 
 			logger.Error(err, "The certificate to serve webhooks with cannot be read: "+
 				"put the certificate and its key there, or set CertDir; "+
 				"for development, package devca makes both", "cert", certPath, "key", keyPath)
-			return nil, nil, err // not wrapped: os.IsNotExist does not unwrap errors
+			return nil, nil, err // not wrapped: os.IsNotExist doesn't unwrap errors
 		}
 		watched, config.GetCertificate = watcher, watcher.GetCertificate
 	}

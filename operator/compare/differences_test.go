@@ -28,22 +28,22 @@ var differences = []difference{
 	{
 		part: "events", sometimes: true,
 		ours: []string{"Normal LeaderElection  of " + lease + " by HOLDER: HOLDER stopped leading"},
-		why:  "Events that are left when a replica is told to end are written here before it ends. There they are lost as a rule.",
+		why:  "When we're told to stop, we write the remaining events first. There, they're usually lost.",
 	},
 	{
 		part: "events", sometimes: true,
 		theirs: []string{"Normal LeaderElection  of " + lease + " by HOLDER: HOLDER stopped leading"},
-		why:    "As a rule: sometimes it is written in time.",
+		why:    "now and then the original writes that event in time.",
 	},
 	{
 		part: "metrics",
 		ours: []string{"loopwright_reconcile_given_up_total counter"},
-		why:  "It counts requests that were given up after MaxRetries, which is an option of this library.",
+		why:  "It counts requests that were given up after MaxRetries, an option that only we have.",
 	},
 	{
 		part: "metrics",
 		ours: []string{"leader_election_slowpath_total counter"},
-		why:  "client-go's election counts renewals that take two requests, and controller-runtime does not pass the count on.",
+		why:  "client-go's election counts renewals that take two requests, and controller-runtime doesn't pass the count on.",
 	},
 }
 

@@ -48,6 +48,7 @@ func run(dir, out, imageName string, platforms []string) error {
 		if err != nil {
 			return fmt.Errorf("platform %q: %w", text, err)
 		}
+		fmt.Fprintf(os.Stderr, "compiling for %s: the first time takes a minute or two\n", text)
 		binary, err := compile(dir, *platform)
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/loopwright/loopwright/benchmarks/internal/api"
 	"github.com/loopwright/loopwright/internal/migrate"
 )
 
@@ -44,14 +45,14 @@ type explanation struct{ member, text, why string }
 
 // compare loads both sides and compares them. Dir is in the module whose go.mod has both.
 func compare(dir string, p places, r *reasons) (*result, error) {
-	theirs, err := packagesOf(dir, p.Theirs)
+	theirs, err := api.PackagesOf(dir, p.Theirs)
 	if err != nil {
 		return nil, err
 	}
 	if p.TheirRoot != "" {
 		theirs = append(theirs, p.TheirRoot)
 	}
-	ours, err := packagesOf(dir, p.Ours)
+	ours, err := api.PackagesOf(dir, p.Ours)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +67,7 @@ func compare(dir string, p places, r *reasons) (*result, error) {
 			continue // it holds nothing but a comment
 		}
 		if !slices.Contains(ours, counterpart) {
-			done.addAbsent(p.name(importPath), r)
+			done.addAbsent(api.Name(p.Paths, importPath), r)
 			continue
 		}
 		compared = append(compared, importPath)
@@ -84,7 +85,7 @@ func compare(dir string, p places, r *reasons) (*result, error) {
 		}
 	}
 	slices.Sort(paths)
-	loaded, err := load(dir, paths)
+	loaded, err := api.Load(dir, paths)
 	if err != nil {
 		return nil, err
 	}
@@ -112,10 +113,10 @@ func (done *result) addAbsent(name string, r *reasons) {
 
 func comparePackage(w *pairs, importPath string, r *reasons, done *result) *packageResult {
 	counterpart, _ := w.Counterpart(importPath)
-	in := &packageResult{name: w.name(importPath), ours: counterpart}
+	in := &packageResult{name: api.Name(w.Paths, importPath), ours: counterpart}
 	theirs, ours := w.loaded[importPath].Scope(), w.loaded[counterpart].Scope()
 	for _, name := range theirs.Names() {
-		if object := theirs.Lookup(name); object.Exported() && !migrate.Typed.MatchString(name) {
+		if object := theirs.Lookup(name); object.Exported() {
 			in.add(w, object, r, done)
 		}
 	}

@@ -6,9 +6,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
-
-	"github.com/loopwright/loopwright/internal/migrate"
 )
 
 // difference is one way in which ours is not theirs. The member is a field or method, or empty if
@@ -82,13 +79,8 @@ func hidden(i *types.Interface) bool {
 }
 
 func (w *pairs) compareFields(theirs, ours map[string]*field) (differences []difference, added []string) {
-	renamed := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(theirs)) {
 		a, b := theirs[name], ours[name]
-		if b == nil && migrate.Typed.MatchString(name) { // an embedded TypedFuncs is an embedded Funcs here
-			short := strings.Replace(name, "Typed", "", 1)
-			b, renamed[short] = ours[short], true
-		}
 		switch {
 		case b == nil:
 			differences = append(differences, difference{name, "a field that is missing"})
@@ -101,7 +93,7 @@ func (w *pairs) compareFields(theirs, ours map[string]*field) (differences []dif
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(ours)) {
-		if theirs[name] == nil && !renamed[name] {
+		if theirs[name] == nil {
 			added = append(added, name)
 		}
 	}

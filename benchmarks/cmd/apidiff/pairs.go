@@ -9,6 +9,12 @@ import (
 	"github.com/loopwright/loopwright/internal/migrate"
 )
 
+// places says where both sides are, and which import path of theirs becomes which of ours.
+type places struct {
+	migrate.Paths
+	object, request string // what non-Typed names have in the place of type parameters
+}
+
 // pairs knows which type of theirs is which of ours.
 //
 // Most are found by their name. But controller-runtime's Funcs is an alias of
@@ -30,7 +36,7 @@ func newPairs(p places, loaded map[string]*types.Package, compared []string) *pa
 		scope := loaded[importPath].Scope()
 		for _, name := range scope.Names() {
 			theirs, ok := scope.Lookup(name).(*types.TypeName)
-			if !ok || !theirs.Exported() || !theirs.IsAlias() || migrate.Typed.MatchString(name) {
+			if !ok || !theirs.Exported() || !theirs.IsAlias() {
 				continue
 			}
 			if alias, ok := theirs.Type().(*types.Alias); ok && alias.TypeParams().Len() > 0 {

@@ -8,20 +8,16 @@ import (
 
 const introduction = `# The API beside controller-runtime's
 
-This report is written by ` + "`make api`" + ` and checked by ` + "`make check`" + `. It compares, with go/types, what the
-packages of %s export with what ours export, after the import paths are
-rewritten: ` + "`sigs.k8s.io/controller-runtime/pkg/X`" + ` becomes
-` + "`github.com/loopwright/loopwright/manager/X`" + `, client-go's ` + "`util/workqueue` and `tools/cache`" + `
-become ` + "`workqueue` and `informer`" + `, and its ` + "`tools/leaderelection`" + ` becomes
-` + "`manager/leaderelection`" + `. Names of the form ` + "`Typed…`" + ` are not compared; the names that are aliases
-of them are, with their type arguments in place. (A file that imports ` + "`tools/cache`" + ` under no name of its own
-calls it ` + "`cache`, so it needs that name in front of the new path: `cache \".../informer\"`" + `.)
-
-Programs in ` + "`benchmarks/users`" + ` are compiled both ways by a test.
+` + "`make api`" + ` writes this report, and ` + "`make check`" + ` checks it. It compares with go/types what the
+packages of %s export with what ours export, once
+` + "`sigs.k8s.io/controller-runtime/pkg/X`" + ` has become
+` + "`github.com/loopwright/loopwright/manager/X`" + `. Your imports of client-go can stay: where its types
+meet a controller, they're the same here. A test compiles the programs in ` + "`benchmarks/users`" + ` both ways, and on the
+drop-in.
 
 A name is *present* if its signature, fields, methods or value are the same. A struct may have
-more fields and methods here; they are listed under "only here". An interface may not, because
-a user's own type could then no longer implement it.
+more fields and methods here, listed under "only here". An interface may not, because
+your type might then no longer implement it.
 
 `
 

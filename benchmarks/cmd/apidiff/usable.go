@@ -8,6 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/loopwright/loopwright/benchmarks/internal/api"
 	"github.com/loopwright/loopwright/internal/migrate"
 )
 
@@ -16,7 +17,7 @@ func namesOf(w *pairs, done *result, r *reasons) *migrate.Names {
 	names := &migrate.Names{}
 	for importPath, theirs := range w.loaded {
 		counterpart, ok := w.Counterpart(importPath)
-		if !ok {
+		if !ok || !w.IsTheirs(importPath) { // a program keeps what it has of client-go
 			continue
 		}
 		ours := w.loaded[counterpart]
@@ -31,8 +32,8 @@ func namesOf(w *pairs, done *result, r *reasons) *migrate.Names {
 		}
 		names.Packages = append(names.Packages, p)
 	}
-	for _, in := range append(slices.Clone(done.packages), done.borrowed...) {
-		i := slices.IndexFunc(names.Packages, func(p *migrate.Package) bool { return p.Ours == in.ours && w.name(p.Theirs) == in.name })
+	for _, in := range done.packages {
+		i := slices.IndexFunc(names.Packages, func(p *migrate.Package) bool { return p.Ours == in.ours && api.Name(w.Paths, p.Theirs) == in.name })
 		names.Packages[i].Lacks = lacksOf(in, r)
 	}
 	for _, p := range done.absent {
@@ -45,7 +46,7 @@ func namesOf(w *pairs, done *result, r *reasons) *migrate.Names {
 
 // usable reports whether we have a name of theirs. How it differs, if it does, is in the lacks.
 func (w *pairs) usable(importPath, name string) bool {
-	return w.ours(w.loaded[importPath].Scope().Lookup(name)) != nil && !(w.IsTheirs(importPath) && migrate.Typed.MatchString(name))
+	return w.ours(w.loaded[importPath].Scope().Lookup(name)) != nil
 }
 
 func lacksOf(in *packageResult, r *reasons) (lacks []migrate.Lack) {

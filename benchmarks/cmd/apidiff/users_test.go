@@ -10,12 +10,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/loopwright/loopwright/benchmarks/internal/api"
 	"github.com/loopwright/loopwright/internal/migrate"
 )
 
@@ -89,7 +89,7 @@ func (i importer) Import(importPath string) (*types.Package, error) { return i(i
 // TestUsersFilesCompileAfterTheyArePorted holds what README and architecture promise: a user changes
 // import paths and nothing else.
 func TestUsersFilesCompileAfterTheyArePorted(t *testing.T) {
-	root, err := moduleRoot()
+	root, err := api.ModuleRoot()
 	require.NoError(t, err)
 	original, ported := parsePrograms(t, asTheyAre), parsePrograms(t, migrate.File)
 	require.NotEmpty(t, original)
@@ -98,7 +98,7 @@ func TestUsersFilesCompileAfterTheyArePorted(t *testing.T) {
 		wanted = append(wanted, append(original[i].imports(), ported[i].imports()...)...)
 	}
 	slices.Sort(wanted)
-	loaded, err := load(root, slices.Compact(wanted))
+	loaded, err := api.Load(root, slices.Compact(wanted))
 	require.NoError(t, err)
 	for i, p := range original {
 		t.Run(p.name, func(t *testing.T) {
@@ -108,34 +108,5 @@ func TestUsersFilesCompileAfterTheyArePorted(t *testing.T) {
 				assert.False(t, real.IsTheirs(importPath), "%s still imports %s", p.name, importPath)
 			}
 		})
-	}
-}
-
-// TestUsersFilesMentionNoTypedName holds that the programs are what is promised, and no more.
-func TestUsersFilesMentionNoTypedName(t *testing.T) {
-	for _, p := range parsePrograms(t, asTheyAre) {
-		for _, file := range p.files {
-			theirs := map[string]bool{} // the names under which the file has their packages
-			for _, spec := range file.Imports {
-				importPath, _ := strconv.Unquote(spec.Path.Value)
-				if !real.IsTheirs(importPath) {
-					continue
-				}
-				name := importPath[strings.LastIndex(importPath, "/")+1:]
-				if spec.Name != nil {
-					name = spec.Name.Name
-				}
-				theirs[name] = true
-			}
-			for node := range ast.Preorder(file) {
-				selector, ok := node.(*ast.SelectorExpr)
-				if !ok {
-					continue
-				}
-				if in, ok := selector.X.(*ast.Ident); ok && theirs[in.Name] {
-					assert.False(t, migrate.Typed.MatchString(selector.Sel.Name), "%s: %s.%s", p.set.Position(selector.Pos()), in.Name, selector.Sel.Name)
-				}
-			}
-		}
 	}
 }

@@ -97,7 +97,7 @@ type measured struct {
 	time           time.Duration // until the deletions were done
 }
 
-// measure runs one side on a server with so many objects.
+// measure runs one side on a server with this many objects.
 func (b *bench) measure(who, kind string, objects int) (m measured, err error) {
 	server := fakeapi.New(fakeapi.Options{
 		NoManagedFields: true, NoLog: true, History: 1_000_000,

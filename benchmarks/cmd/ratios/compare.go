@@ -29,6 +29,15 @@ func (r row) name() string { return r.Subject + " " + r.Workload }
 
 func (r row) key() [5]string { return [5]string{r.Subject, r.Workload, r.Ours, r.Original, r.Unit} }
 
+// like reports whether the row compares two things of one kind. client-go's queue is plain and controller-runtime's
+// has priorities; neither has a fair one.
+func (r row) like() bool {
+	if r.Subject != "workqueue" {
+		return true
+	}
+	return r.Ours == "ours" && r.Original == clientGo || r.Ours == withPriorities && r.Original == controllerRuntime
+}
+
 // verdict is what a row says.
 type verdict int
 

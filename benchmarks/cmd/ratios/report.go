@@ -81,6 +81,7 @@ type chosen struct {
 	whole
 	Lost, Others []felt // worse, and the rest
 	Unsteady     []felt // two runs do not agree
+	Compared     int    // how many rows compare like with like; the page knows no others
 	AlsoLost     []row  // the worst of those that nobody feels
 	MoreLost     int    // and how many more
 	Counts       struct{ Worse, Same, Better, Unsteady int }
@@ -97,7 +98,10 @@ func (w whole) choose() (p chosen, err error) {
 			return p, fmt.Errorf("%s beside %s was not measured in %s: a page needs all workloads",
 				f.workload, f.beside, f.unit)
 		}
-		f.row, known[r.key()] = r, true
+		if known[r.key()] = true; f.variant != "" {
+			r.Mini = 0 // mini's queue is plain
+		}
+		f.row = r
 		switch {
 		case !r.Steady():
 			p.Unsteady = append(p.Unsteady, f)
@@ -109,6 +113,10 @@ func (w whole) choose() (p chosen, err error) {
 		p.HasMini = p.HasMini || r.Steady() && r.Mini > 0
 	}
 	for _, r := range w.Rows {
+		if !r.like() {
+			continue
+		}
+		p.Compared++
 		switch {
 		case !r.Steady():
 			p.Counts.Unsteady++

@@ -1,7 +1,7 @@
 // Package mask makes two runs of one scenario comparable.
 //
 // What a namespace holds goes in, and a [State] comes out: a line for each field of each object. What a server makes up
-// anew in each run is left out (times, UIDs, versions) or replaced (names): the Pods of a ReplicaSet are put into an
+// in each run is left out (times, UIDs, versions) or replaced (names): the Pods of a ReplicaSet are put into an
 // order that depends on nothing but their fields, and are numbered (names.go). Everything else stays, down to which
 // fields a controller owns (fields.go).
 //

@@ -54,7 +54,7 @@ func ifAny(step Step) Step {
 	return step
 }
 
-// times draws so many steps.
+// times draws n steps.
 func (r *dice) times(n int, draw func() []Step) (steps []Step) {
 	for range n {
 		steps = append(steps, draw()...)

@@ -54,7 +54,7 @@ func Written() []Scenario {
 	return all
 }
 
-// All are the scenarios that are written down, and those of so many seeds.
+// All are the scenarios that are written down, and those of this many seeds.
 func All(seeds int) []Scenario {
 	all := Written()
 	for seed := range seeds {

@@ -70,7 +70,7 @@ func deleteSet(name string, policy metav1.DeletionPropagation) Step {
 	return remove("ReplicaSet", name, policy, sets)
 }
 
-// quota allows so many Pods in the namespace, and waits until that is in force.
+// quota allows this many Pods in the namespace, and waits until that is in force.
 func quota(pods string) Step {
 	return Step{Text: "allow " + pods + " Pods", Do: func(ctx context.Context, s *stage.Stage) error {
 		quotas := s.Client.CoreV1().ResourceQuotas(s.Namespace)

@@ -109,7 +109,7 @@ func cronJobs(s *stage.Stage) calls[*batchv1.CronJob] {
 	return s.Client.BatchV1().CronJobs(s.Namespace)
 }
 
-// onceAYear is a schedule that starts at the beginning of one day, which was so many days ago.
+// onceAYear is a schedule that starts at the beginning of one day, this many days ago.
 func onceAYear(daysAgo int) string {
 	day := time.Now().UTC().AddDate(0, 0, -daysAgo)
 	return fmt.Sprintf("0 0 %d %d *", day.Day(), day.Month())
@@ -127,7 +127,7 @@ func editCron(text string, how func(*batchv1.CronJob)) Step {
 	return edit(text, "web", cronJobs, how)
 }
 
-// missed lets the CronJob have had its last start so many days ago, so that all starts since then are missed.
+// missed lets the CronJob have had its last start this many days ago, so that all starts since then are missed.
 func missed(daysAgo int) Step {
 	return act(fmt.Sprintf("its last start was %d days ago", daysAgo), func(ctx context.Context, s *stage.Stage) error {
 		crons := s.Client.BatchV1().CronJobs(s.Namespace)
@@ -258,7 +258,7 @@ func editNode(text, name string, how func(*corev1.Node)) Step {
 	})
 }
 
-// podOn creates a Pod that is on a node of the stage already. It tolerates the taints for so many seconds, or forever if
+// podOn creates a Pod that is on a node of the stage already. It tolerates the taints for this many seconds, or forever if
 // they are negative.
 func podOn(node, name string, seconds int64, changes ...func(*corev1.Pod)) Step {
 	return act(fmt.Sprintf("create the Pod %s on %s", name, node), func(ctx context.Context, s *stage.Stage) error {

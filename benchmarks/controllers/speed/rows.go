@@ -19,7 +19,7 @@ import (
 type Row struct {
 	Name, Text string
 	prepare    func(place) error // with the controllers running
-	restart    bool              // start the controllers anew in between
+	restart    bool              // start the controllers again in between
 	play       func(place) error // what is measured
 }
 
@@ -112,7 +112,7 @@ func (p place) growSet(n int) error {
 	})
 }
 
-// deploy makes so many Deployments of a size, and waits until all are available.
+// deploy makes count Deployments of a size, and waits until all are available.
 func (p place) deploy(count, size int, image string) error {
 	deployments := p.user.AppsV1().Deployments(p.namespace)
 	err := inParallel(count, func(i int) error {

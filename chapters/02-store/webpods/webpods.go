@@ -66,7 +66,7 @@ func countDuringRelist(ctx context.Context, d *demo.Demo, store Store) error {
 	last := -1
 	count := func() {
 		if n := len(store.WebPods()); n != last {
-			d.Say("A reader finds %d Pods.", n)
+			d.Say("A reader counts %d.", n)
 			last = n
 		}
 	}

@@ -1,4 +1,4 @@
-// Command naive keeps a store like the API server by a loop over watches.
+// Command naive keeps a store in step with the API server, with a loop over watches.
 package main
 
 import (

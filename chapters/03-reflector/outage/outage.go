@@ -21,7 +21,7 @@ import (
 	"github.com/loopwright/loopwright/mini"
 )
 
-// Keep keeps the store like the API server until ctx ends.
+// Keep keeps the store in step with the API server until ctx ends.
 type Keep func(ctx context.Context, fruit *mini.ListWatch, store *mini.Store) error
 
 // Story runs a program that keeps fruit.

@@ -15,7 +15,7 @@ import (
 	"github.com/loopwright/loopwright/mini"
 )
 
-// Runnable watches until ctx ends. It is run again with what it knows.
+// Runnable watches until ctx ends. It runs again with what it knows.
 type Runnable interface {
 	Run(ctx context.Context) error
 }

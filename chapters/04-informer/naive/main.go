@@ -11,7 +11,7 @@ func main() {
 	demo.Main("Chapter 4, naive: report what comes", away.Story(watch),
 		demo.Predict(2,
 			"what does the program report after the break about each of the three?",
-			"the two lines above, which do not mention the banana"))
+			"the two lines above, which don't mention the banana"))
 }
 
 // watch is a reflector that reports what it is given.
@@ -32,5 +32,5 @@ func (r reporter) Replace(items []mini.Object, _ string) {
 // Update reports an object that is new or has changed: the watch does not say which.
 func (r reporter) Update(obj mini.Object) { r.Say("%s is there.", obj.GetName()) }
 
-// Delete reports an object that is gone.
+// Delete reports an object that was deleted.
 func (r reporter) Delete(obj mini.Object) { r.Say("%s is gone.", obj.GetName()) }

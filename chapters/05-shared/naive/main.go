@@ -30,7 +30,7 @@ func withHandlers(fruit *mini.ListWatch) slow.Informer {
 	return h
 }
 
-// Add has handle called with all changes from now on.
+// Add calls handle with all changes from now on.
 func (h *handlers) Add(handle func(mini.Change)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

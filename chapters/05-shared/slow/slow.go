@@ -23,7 +23,7 @@ type Informer interface {
 	Run(ctx context.Context) error
 }
 
-// Story creates five Secrets, and says when a handler knew of all of them.
+// Story creates five Secrets, and says when a handler knew all of them.
 func Story(of func(fruit *mini.ListWatch) Informer) func(context.Context, *demo.Demo) error {
 	return func(ctx context.Context, d *demo.Demo) error {
 		cluster, err := mini.NewCluster(d.Config(), scheme.Scheme)
@@ -68,7 +68,7 @@ func Story(of func(fruit *mini.ListWatch) Informer) func(context.Context, *demo.
 				var known atomic.Int32
 				informer.Add(func(mini.Change) { known.Add(1) })
 				demo.Sleep(ctx, time.Second)
-				d.Say("It has been told of %d of 5 Secrets.", known.Load())
+				d.Say("It has heard of %d of 5 Secrets.", known.Load())
 				return nil
 			})
 		}

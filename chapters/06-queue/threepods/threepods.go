@@ -1,4 +1,4 @@
-// Package threepods is what both programs of the chapter do: a ConfigMap asks for three Pods.
+// Package threepods is what both programs of the chapter do: a ConfigMap wants three Pods.
 package threepods
 
 import (
@@ -55,7 +55,7 @@ func ask(ctx context.Context, d *demo.Demo) error {
 	demo.Sleep(ctx, 3*time.Second)
 	pods, err := d.Client.CoreV1().Pods(d.Namespace).List(ctx, metav1.ListOptions{})
 	if err == nil {
-		d.Say("Three Pods were asked for. There are %d.", len(pods.Items))
+		d.Say("web wants three Pods and has %d.", len(pods.Items))
 	}
 	return err
 }

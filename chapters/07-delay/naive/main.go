@@ -1,4 +1,4 @@
-// Command naive retries what has failed, in three ways that do not work.
+// Command naive retries what has failed, in three ways that don't work.
 package main
 
 import (
@@ -35,7 +35,7 @@ func story(ctx context.Context, d *demo.Demo) error {
 	)
 }
 
-// worker reconciles what is in a new queue. Failures go to retry.
+// worker reconciles the requests in a new queue. Failures go to retry.
 func worker(retry func(*mini.Queue, mini.Request)) retries.Way {
 	queue := mini.NewQueue("queue")
 	return retries.Way{Queue: queue, Work: func(reconcile func(mini.Request) error) {

@@ -35,7 +35,7 @@ type story struct {
 	tries atomic.Int64 // to reconcile red and blue
 }
 
-// reconcile does nothing but ask the API server for the Secret.
+// reconcile only reads the Secret from the API server.
 func (s *story) reconcile(req mini.Request) error {
 	if req.Name != "shop" {
 		s.tries.Add(1)

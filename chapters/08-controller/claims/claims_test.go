@@ -133,7 +133,7 @@ func answer(t *testing.T, result reconcile.Result, failure error) (again, failur
 		again = map[time.Duration]string{time.Minute: "after that time", 2 * time.Second: "after the limiter's delay"}[later[0].Sub(answered[1])]
 	} else {
 		again = "when something adds it"
-		databases.Wake(password)
+		databases.(reconcile.Waker).Wake(password)
 		synctest.Wait()
 		if len(called()) > len(answered) {
 			again = "when the other object changes"

@@ -12,7 +12,7 @@ import (
 
 func main() { demo.Main("Chapter 8, naive: a loop over the queue", opening.Story(run)) }
 
-// run reconciles what is in the queue.
+// run reconciles the requests in the queue.
 func run(ctx context.Context, d *demo.Demo, r *website.Reconciler) error {
 	queue := mini.NewQueue("queue")
 	context.AfterFunc(ctx, queue.ShutDown)

@@ -59,7 +59,7 @@ func (u *user) acts(ctx context.Context) error {
 		ask, title string
 		play       func() error
 	}{
-		{"how many Pods has shop half a second after its page came?",
+		{"how many Pods does shop have, half a second after its page came?",
 			"1. shop wants two Pods. Its page comes half a second later", func() error {
 				err := u.create(ctx, "shop", new(int32(2)))
 				time.Sleep(500 * time.Millisecond)
@@ -78,7 +78,7 @@ func (u *user) acts(ctx context.Context) error {
 			return errors.Join(err, u.count(ctx, "shop"))
 		}},
 		{"how many Pods does news get?",
-			"3. blog does not say how many. news wants one", func() error {
+			"3. blog doesn't say how many. news wants one", func() error {
 				err := u.create(ctx, "blog", nil)
 				time.Sleep(50 * time.Millisecond)
 				err2 := u.create(ctx, "news", new(int32(1)))

@@ -1,4 +1,5 @@
-// Command naive has two handlers that wake a controller too often, and not often enough.
+// Command naive has two handlers: one wakes a controller too often, the other not often
+// enough.
 package main
 
 import (

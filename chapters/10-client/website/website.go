@@ -33,7 +33,7 @@ func (r *Reconciler) websitesOf(page mini.Object) (all []mini.Request) {
 	return all
 }
 
-// Reconciler makes as many Pods as a Website asks for.
+// Reconciler gives each Website the Pods that it wants.
 type Reconciler struct {
 	Websites, Pods, Pages *mini.SharedInformer
 
@@ -41,7 +41,7 @@ type Reconciler struct {
 	Image  string // of a web server
 }
 
-// Reconcile makes the Pods that are missing, and deletes those that are too many.
+// Reconcile creates the missing Pods, and deletes the surplus.
 func (r *Reconciler) Reconcile(
 	ctx context.Context, req mini.Request,
 ) (mini.Result, error) {

@@ -35,7 +35,7 @@ func keep(ctx context.Context, config *rest.Config) error {
 		return err
 	}
 	go func() { _ = objects.Start(ctx) }()
-	events := source.Kind(objects, &corev1.ConfigMap{}, &handler.EnqueueRequestForObject{})
+	events := source.Kind[client.Object](objects, &corev1.ConfigMap{}, &handler.EnqueueRequestForObject{})
 	return errors.Join(checksums.Watch(events), checksums.Start(ctx))
 }
 

@@ -1,4 +1,5 @@
-// Command naive has a controller of Websites that reads what is in the cache at the moment.
+// Command naive has a controller of Websites that reads from the cache, whatever it
+// shows.
 package main
 
 import (
@@ -8,12 +9,12 @@ import (
 )
 
 func main() {
-	demo.Main("Chapter 11, naive: read what is in the cache", shops.Story(client))
+	demo.Main("Chapter 11, naive: read from the cache", shops.Story(client))
 }
 
 // client reads from the cache, and writes to the API server.
 func client(cache *mini.Cache) *mini.CachedClient {
 	c := mini.NewCachedClient(cache)
-	c.Wrote = nil // reads do not know of writes
+	c.Wrote = nil // reads don't know of writes
 	return c
 }

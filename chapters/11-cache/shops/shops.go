@@ -41,7 +41,7 @@ func Story(client Client) func(context.Context, *demo.Demo) error {
 			}
 			defer stop()
 			d.Ask("how many Pods does the controller create for them?")
-			return d.Step("1. Twenty Websites open. Each asks for three Pods", func() error {
+			return d.Step("1. Twenty Websites open. Each wants three Pods", func() error {
 				return s.open(ctx)
 			})
 		})
@@ -107,7 +107,7 @@ func (s *story) open(ctx context.Context) error {
 			return err
 		}
 		if there := len(list.Items); ready && there == websites*replicas {
-			s.Say("Pods created: %d. Pods deleted: %d. Pods there: %d.",
+			s.Say("Pods created: %d. Pods deleted: %d. Pods now: %d.",
 				s.created.Load(), s.deleted.Load(), there)
 			return nil
 		}
@@ -115,7 +115,7 @@ func (s *story) open(ctx context.Context) error {
 	return err
 }
 
-// ready returns true if each Website has the Pods that it asks for.
+// ready returns true if each Website has the Pods that it wants.
 func (s *story) ready(ctx context.Context) (bool, error) {
 	for i := range websites {
 		site, err := s.sites.Get(ctx, s.Namespace, fmt.Sprintf("shop-%d", i))

@@ -48,13 +48,13 @@ func websitesOf(sites *mini.SharedInformer) func(page mini.Object) []mini.Reques
 	}
 }
 
-// Reconciler makes as many Pods as a Website asks for.
+// Reconciler gives each Website the Pods that it wants.
 type Reconciler struct {
 	Client *mini.CachedClient
 	Image  string // of a web server
 }
 
-// Reconcile makes the Pods that are missing, and deletes those that are too many.
+// Reconcile creates the missing Pods, and deletes the surplus.
 func (r *Reconciler) Reconcile(
 	ctx context.Context, req mini.Request,
 ) (mini.Result, error) {

@@ -15,7 +15,9 @@ import (
 
 func main() {
 	demo.Main("Chapter 12, naive: act on events",
-		alone.Story(restart.Story(run), "replicaset-controller"))
+		alone.Story(restart.Story(run), "replicaset-controller"),
+		demo.Predict(1, "how many Pods are there after each of the three steps?",
+			"the last line of each step").Until(3))
 }
 
 // run creates the Pods of each new ReplicaSet, and one more for each Pod that is deleted.

@@ -35,8 +35,7 @@ func Story(run Controller) func(context.Context, *demo.Demo) error {
 			return err
 		}
 		defer func() { stop() }()
-		d.Ask("how many Pods are there after each of the three steps?")
-		err = d.Step("1. The ReplicaSet web asks for three Pods", func() error {
+		err = d.Step("1. The ReplicaSet web wants three Pods", func() error {
 			_, err := sets.Create(ctx, Web(d), metav1.CreateOptions{})
 			d.Say("There are %d Pods.", count())
 			return err
@@ -57,7 +56,6 @@ func Story(run Controller) func(context.Context, *demo.Demo) error {
 		if err != nil {
 			return err
 		}
-		d.Ask("the first list brings the ReplicaSet and three Pods. How many are there then?")
 		return d.Step("3. The controller is stopped and started again", func() (err error) {
 			stop()
 			stop, err = begin(ctx, d, run)
@@ -84,7 +82,7 @@ func begin(ctx context.Context, d *demo.Demo, run Controller) (stop func(), err 
 	return func() { cancel(); <-ended }, nil
 }
 
-// Web is a ReplicaSet that asks for three Pods.
+// Web is a ReplicaSet that wants three Pods.
 func Web(d *demo.Demo) *appsv1.ReplicaSet {
 	labels := map[string]string{"app": "web"}
 	return &appsv1.ReplicaSet{

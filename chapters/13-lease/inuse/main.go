@@ -34,8 +34,8 @@ func keep(ctx context.Context, config *rest.Config) error {
 	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
 		return err
 	}
-	go func() { _ = objects.Start(ctx) }() // a follower's cache is warm
-	return errors.Join(checksums.Watch(source.Kind(objects, &corev1.ConfigMap{}, &handler.EnqueueRequestForObject{})), elector.Elect(ctx))
+	go func() { _ = objects.Start(ctx) }() // a follower's cache is warm; a manager would return the error
+	return errors.Join(checksums.Watch(source.Kind[client.Object](objects, &corev1.ConfigMap{}, &handler.EnqueueRequestForObject{})), elector.Elect(ctx))
 }
 
 type keeper struct{ client.Client }

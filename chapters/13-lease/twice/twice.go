@@ -19,7 +19,7 @@ import (
 	"github.com/loopwright/loopwright/trace"
 )
 
-// Process is what one process has of its own.
+// Process is what one process doesn't share with others.
 type Process struct {
 	Cluster   *mini.Cluster
 	Namespace string
@@ -28,7 +28,7 @@ type Process struct {
 	image string
 }
 
-// Reconciler returns that of Websites.
+// Reconciler returns the Reconciler of Websites.
 func (p Process) Reconciler(client *mini.CachedClient) *website.Reconciler {
 	return &website.Reconciler{Client: client, Image: p.image}
 }
@@ -36,7 +36,7 @@ func (p Process) Reconciler(client *mini.CachedClient) *website.Reconciler {
 // Run is the main function of a process. It works until ctx ends.
 type Run func(ctx context.Context, p Process) error
 
-// Story starts two processes, asks for three Pods, stops the first process, and asks for four.
+// Story starts two processes, sets shop to three Pods, stops the first process, and sets shop to four.
 func Story(run Run) func(context.Context, *demo.Demo) error {
 	return func(ctx context.Context, d *demo.Demo) error {
 		slog.SetDefault(slog.New(slog.DiscardHandler)) // conflicts are retried
@@ -47,13 +47,13 @@ func Story(run Run) func(context.Context, *demo.Demo) error {
 			defer s.running.Wait()
 			defer stop()
 			d.Ask("how many Pods do the two create, and does it end with three?")
-			err := d.Step("1. Processes a and b run the controller; shop asks for three Pods",
+			err := d.Step("1. Processes a and b run the controller; shop wants three Pods",
 				func() error { return s.open(ctx) })
 			if err != nil {
 				return err
 			}
 			d.Ask("a is stopped in an orderly way. How long does neither of the two work?")
-			return d.Step("2. Process a is stopped; shop asks for four Pods",
+			return d.Step("2. Process a is stopped; shop wants four Pods",
 				func() error { return s.grow(ctx) })
 		})
 	}
@@ -111,7 +111,7 @@ func (s *story) grow(ctx context.Context) error {
 	return errors.Join(err, s.tell(ctx))
 }
 
-// tell counts what both processes have written so far, and what there is.
+// tell counts what both processes have written so far, and the Pods that there are.
 func (s *story) tell(ctx context.Context) error {
 	time.Sleep(3 * time.Second) // whatever happens has happened by then
 	written := map[string]int{}
@@ -122,7 +122,7 @@ func (s *story) tell(ctx context.Context) error {
 	}
 	pods, err := s.Client.CoreV1().Pods(s.Namespace).List(ctx, metav1.ListOptions{})
 	if err == nil {
-		s.Say("Pods created so far: %d. Requests to delete one: %d. Pods there: %d.",
+		s.Say("Pods created so far: %d. Requests to delete one: %d. Pods now: %d.",
 			written["create"], written["delete"], len(pods.Items))
 	}
 	return err

@@ -32,7 +32,7 @@ func Story(run Run) func(context.Context, *demo.Demo) error {
 			s := &story{Demo: d, sites: sites, cdn: website.NewCDN(d.Say), run: run}
 			defer s.running.Wait()
 			d.Ask("does the process do its work, and what does its log say?")
-			err := d.Step("1. shop wants two Pods; a process starts whose POD_NAME is not set",
+			err := d.Step("1. shop wants two Pods; a process starts whose POD_NAME isn't set",
 				func() error { return s.nameless(ctx) })
 			if err != nil {
 				return err

@@ -100,7 +100,7 @@ func (s *story) again(ctx context.Context) error {
 // release lets shop go, if the story was interrupted: its finalizer would block the deletion of the
 // namespace.
 func (s *story) release(ctx context.Context) {
-	_ = s.sites.Patch(ctx, s.Namespace, "shop", `{"metadata":{"finalizers":null}}`) // mostly, it is gone
+	_ = s.sites.Patch(ctx, s.Namespace, "shop", `{"metadata":{"finalizers":null}}`) // mostly, it has been deleted
 }
 
 // look says what is left of shop.

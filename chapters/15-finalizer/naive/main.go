@@ -1,4 +1,4 @@
-// Command naive removes the page of a Website when it finds that the Website is gone.
+// Command naive removes the page of a Website when it finds that the Website was deleted.
 package main
 
 import (
@@ -32,7 +32,7 @@ func run(ctx context.Context, p website.Process) error {
 // tidy makes the controller of Websites clean up after them.
 type tidy struct{ *website.Reconciler }
 
-// Reconcile removes the page if the Website is gone.
+// Reconcile removes the page if the Website was deleted.
 func (t *tidy) Reconcile(ctx context.Context, req mini.Request) (mini.Result, error) {
 	_, err := mini.Get[*example.Website](ctx, t.Client, req)
 	if apierrors.IsNotFound(err) {

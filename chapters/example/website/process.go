@@ -6,7 +6,7 @@ import (
 	"github.com/loopwright/loopwright/mini"
 )
 
-// Process is what one process of the program has of its own.
+// Process is what one process of the program doesn't share with others.
 type Process struct {
 	Cluster *mini.Cluster
 	Elector *mini.Elector
@@ -29,7 +29,7 @@ func NewProcess(d *demo.Demo, cdn *CDN, name string) (Process, error) {
 	return Process{cluster, elector, cdn, d.Image, name}, nil
 }
 
-// Reconciler returns that of Websites.
+// Reconciler returns the Reconciler of Websites.
 func (p Process) Reconciler(client *mini.CachedClient) *Reconciler {
 	return &Reconciler{Client: client, CDN: p.CDN, Image: p.Image, Name: p.Name}
 }

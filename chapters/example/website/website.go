@@ -32,12 +32,12 @@ func New(cache *mini.Cache, r *Reconciler) (*mini.Controller, error) {
 	c.Trace, c.Queue.Trace = sites.Trace, sites.Trace
 	c.Watch(sites, mini.EnqueueObject, mini.GenerationChanged)
 	c.Watch(pods, mini.EnqueueOwner(example.Kind.GroupKind()))
-	c.Watch(pages, mini.EnqueueMapped(websitesOf(sites)))
+	c.Watch(pages, mini.EnqueueMapped(WebsitesOf(sites)))
 	return c, nil
 }
 
-// websitesOf returns a function that finds the Websites that show a page.
-func websitesOf(sites *mini.SharedInformer) func(page mini.Object) []mini.Request {
+// WebsitesOf returns a function that finds the Websites that show a page.
+func WebsitesOf(sites *mini.SharedInformer) func(page mini.Object) []mini.Request {
 	return func(page mini.Object) (all []mini.Request) {
 		for _, obj := range sites.List() {
 			site := obj.(*example.Website)
@@ -49,7 +49,7 @@ func websitesOf(sites *mini.SharedInformer) func(page mini.Object) []mini.Reques
 	}
 }
 
-// Reconciler makes as many Pods as a Website asks for, and puts its page on the CDN.
+// Reconciler gives each Website the Pods that it wants, and puts its page on the CDN.
 type Reconciler struct {
 	Client *mini.CachedClient
 	CDN    *CDN
@@ -57,8 +57,7 @@ type Reconciler struct {
 	Name   string // of the process, which the CDN logs
 }
 
-// Reconcile makes the Pods that are missing, deletes those that are too many, and uploads
-// the page if the CDN shows another one.
+// Reconcile creates the missing Pods, deletes the surplus, and uploads the page if the CDN shows another one.
 func (r *Reconciler) Reconcile(
 	ctx context.Context, req mini.Request,
 ) (mini.Result, error) {

@@ -1,6 +1,6 @@
-// Command cluster brings a cluster up, shows it, and takes it down. It is what
-// `make cluster-up`, `cluster-status`, `cluster-down` and `clean` run. Its
-// options come from the environment: see OptionsFromEnv in package cluster.
+// Command cluster brings a cluster up, shows it, and takes it down. `make cluster-up`,
+// `cluster-status`, `cluster-down` and `clean` run it. Its options come from the environment: see
+// OptionsFromEnv in package cluster.
 package main
 
 import (
@@ -95,7 +95,7 @@ func clean(ctx context.Context, options cluster.Options, out io.Writer) error {
 	if err := cluster.CleanCache(); err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintln(out, "The cluster and its binaries are gone.")
+	_, _ = fmt.Fprintln(out, "The cluster and its binaries have been removed.")
 	return nil
 }
 

@@ -79,7 +79,7 @@ func run(ctx context.Context, args []string, out, logs io.Writer) error {
 	return mgr.Start(ctx)
 }
 
-// makeNamespace makes the namespace of the lease, unless it exists.
+// makeNamespace creates the namespace of the lease, unless it exists.
 func makeNamespace(ctx context.Context, cluster *rest.Config) error {
 	c, err := client.New(cluster, client.Options{})
 	if err != nil {
@@ -98,8 +98,8 @@ func makeNamespace(ctx context.Context, cluster *rest.Config) error {
 	return nil
 }
 
-// warnings passes on what the API server warns of, but for the one thing that this program can't
-// change: it writes Endpoints for those who still read them.
+// warnings passes on the API server's warnings, except for the one that this program can't avoid:
+// it writes Endpoints, for clients that still read them.
 type warnings struct{ rest.WarningHandlerWithContext }
 
 // HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext.

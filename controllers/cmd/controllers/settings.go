@@ -23,12 +23,13 @@ import (
 const (
 	// leaseName is the same in all replicas.
 	leaseName = "loopwright-controllers"
-	// leaseNamespace has the lease of a program that does not run in a Pod. It is the namespace of the
-	// manifests in controllers/config, so that a program beside them waits until they are gone.
+	// leaseNamespace has the lease of a program that doesn't run in a Pod. It's the namespace of
+	// the manifests in controllers/config, so that a program beside them waits until they've been
+	// removed.
 	leaseNamespace = "loopwright-system"
 )
 
-// namespaceFile is where a Pod finds the name of its namespace. It is a variable for tests.
+// namespaceFile is where a Pod finds the name of its namespace. It's a variable for tests.
 var namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 type settings struct {
@@ -39,16 +40,16 @@ type settings struct {
 	json        bool
 }
 
-const usage = `controllers runs Loopwright's controllers in the place of Kubernetes' own: %[1]s.
-It runs others, of which Kubernetes' own are seldom switched off, if --controllers names them.
+const usage = `controllers runs Loopwright's controllers instead of Kubernetes' own: %[1]s.
+It runs others, of which Kubernetes' own are rarely switched off, if --controllers names them.
 
-It works on the cluster of --kubeconfig, of KUBECONFIG, of the Pod that it runs in, or of ~/.kube/config, until it is
-interrupted. Kubernetes' own controllers of these kinds must be switched off there: it looks, and refuses to start
-where somebody else answers. Of several replicas, the one that holds the lease works.
+It works on the cluster of --kubeconfig, of KUBECONFIG, of the Pod that it runs in, or of ~/.kube/config, until you
+interrupt it. Kubernetes' own controllers of these kinds must be switched off there: it checks, and refuses to start
+if another controller answers. Of several replicas, only the one that holds the lease works.
 
 Unless a flag or a file says otherwise, it serves metrics at 127.0.0.1:8080, probes at 127.0.0.1:8081, profiles and
-%[2]s at 127.0.0.1:8082, and the lease is ` + leaseName + ` in the Pod's namespace or else in ` + leaseNamespace + `,
-which it makes. The manifests in controllers/config take the same lease, so only one of the two works at a time.
+%[2]s at 127.0.0.1:8082. The lease is ` + leaseName + ` in the Pod's namespace, or else in ` + leaseNamespace + `,
+which it creates. The manifests in controllers/config use the same lease, so only one of the two works at a time.
 
   make controllers                       brings a cluster up, and runs it there
   controllers --controllers=replicaset   runs one of them
@@ -68,7 +69,7 @@ func parse(args []string, out io.Writer) (*settings, error) {
 	chosen := fs.String("controllers", strings.Join(all.Default(), ","),
 		"the controllers to run, with commas between, of "+strings.Join(all.Names(), ", "))
 	skip := fs.Bool("skip-owner-check", false,
-		"do not look whether somebody else does the same work")
+		"don't check whether another controller does the same work")
 	format := fs.String("log-format", "text", "how to log: text or json")
 	fs.TextVar(&s.level, "log-level", slog.LevelInfo, "what to log: debug, info, warn or error")
 	file := configfile.BindFlags(fs)
@@ -111,7 +112,7 @@ func parse(args []string, out io.Writer) (*settings, error) {
 // load applies the file and the flags that override it.
 func (s *settings) load(file *configfile.Flags) error {
 	var named configfile.Config
-	named.Manager.LeaderElection.ID = leaseName // so that the file need not set it
+	named.Manager.LeaderElection.ID = leaseName // so that the file doesn't have to set it
 	if err := file.Load(&named); err != nil {
 		return err
 	}
@@ -137,12 +138,12 @@ func defaults() ctrl.Options {
 func ownNamespace() string { return cmp.Or(podNamespace(), leaseNamespace) }
 
 func podNamespace() string {
-	name, _ := os.ReadFile(namespaceFile) // outside a Pod, there is no such file
+	name, _ := os.ReadFile(namespaceFile) // outside a Pod, there's no such file
 	return strings.TrimSpace(string(name))
 }
 
-// makesNamespace reports whether the namespace of the lease may be missing: nobody has chosen it. In a
-// Pod it exists, and RBAC forbids to look.
+// makesNamespace reports whether the namespace of the lease may be missing, because it's the
+// default one. In a Pod it exists, and RBAC forbids reading it.
 func (s *settings) makesNamespace() bool {
 	return s.manager.LeaderElection && podNamespace() == "" &&
 		s.manager.LeaderElectionNamespace == leaseNamespace

@@ -85,7 +85,7 @@ controllers:
 	assert.IsType(t, &slog.JSONHandler{}, s.handler(io.Discard))
 	assert.True(t, s.handler(io.Discard).Enabled(t.Context(), slog.LevelDebug))
 	var options controller.Options
-	s.manager.OverrideControllerOptions("replicaset", &options)
+	options.Override(s.manager.Controller.Override("replicaset"))
 	assert.Equal(t, 7, options.MaxConcurrentReconciles)
 }
 

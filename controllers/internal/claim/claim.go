@@ -43,7 +43,7 @@ type Verdict int
 
 // The verdicts.
 const (
-	// Ignore: another owner has the object, or this one does not want it.
+	// Ignore: another owner has the object, or this one doesn't want it.
 	Ignore Verdict = iota
 	// Keep: the owner has the object, and wants it.
 	Keep
@@ -58,8 +58,8 @@ func (v Verdict) String() string { return [...]string{"ignore", "keep", "adopt",
 
 // Decide returns what the owner does with an object.
 //
-// An owner that is being deleted keeps its objects, but does not adopt or release any: the garbage
-// collector decides about them by their owner references. An object that is being deleted is not
+// An owner that is being deleted keeps its objects, but doesn't adopt or release any: the garbage
+// collector decides about them by their owner references. An object that is being deleted isn't
 // adopted, because it will be gone soon.
 func (o *Owner) Decide(object metav1.Object) Verdict {
 	isLeaving := o.Object.GetDeletionTimestamp() != nil
@@ -89,11 +89,11 @@ func (o *Owner) Reference() metav1.OwnerReference {
 // Index is a field of objects: the name of the owner that controls them, for owners of one kind. It
 // also finds orphans.
 //
-// It is the owner's name and not its UID, so that a controller can list the objects before it reads
+// It's the owner's name and not its UID, so that a controller can list the objects before it reads
 // the owner. The list may wait for the controller's own writes; an owner that was read before would
 // be out of date after the wait.
 type Index struct {
-	// Kind is the owners' kind. Objects that an owner of another kind controls are not in the
+	// Kind is the owners' kind. Objects that an owner of another kind controls aren't in the
 	// index.
 	Kind schema.GroupKind
 }
@@ -111,7 +111,7 @@ func (i Index) Of(name string) client.MatchingFields {
 // Orphans selects the objects without a controller.
 func (i Index) Orphans() client.MatchingFields { return client.MatchingFields{i.field(): orphans} }
 
-// orphans is not a valid name of an owner.
+// orphans isn't a valid name of an owner.
 const orphans = "-"
 
 func (i Index) field() string { return "controller:" + i.Kind.String() }

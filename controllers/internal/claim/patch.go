@@ -14,14 +14,14 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// Claim adopts and releases objects, and returns those that the owner has then, in their order. It
-// leaves out an object that the API server says is gone, and one whose labels had changed, and no
-// longer match, when the patch arrived; neither is an error. If Claim returns an error, the list is not complete, and
-// the caller must not count it.
+// Claim adopts and releases objects, and returns those that the owner then has, in their order. It
+// leaves out an object that the API server says was deleted. It also leaves out an object whose
+// labels had changed, and no longer match, when the patch arrived; neither is an error. If Claim
+// returns an error, the list isn't complete, and the caller must not count it.
 //
 // Claim calls mayAdopt once, before the first adoption. mayAdopt has to ask the API server, not a
-// cache: an owner that was deleted a moment ago must not adopt what its successor of the same name
-// wants.
+// cache: an owner that was deleted a moment ago must not adopt objects that its successor of the
+// same name wants.
 //
 // The objects may be the cache's own: Claim patches copies.
 func Claim[T client.Object](
@@ -69,7 +69,7 @@ func isReleased(object client.Object, err error) bool {
 }
 
 // StillWants returns a mayAdopt for Claim: it asks the API server whether the owner still exists,
-// with the same UID, and is not being deleted.
+// with the same UID, and isn't being deleted.
 func StillWants(owner client.Object, live client.Reader) func(context.Context) error {
 	return func(ctx context.Context) error {
 		fresh := owner.DeepCopyObject().(client.Object)
@@ -77,7 +77,7 @@ func StillWants(owner client.Object, live client.Reader) func(context.Context) e
 			return fmt.Errorf("asking whether the owner is still there: %w", err)
 		}
 		if fresh.GetUID() != owner.GetUID() {
-			return fmt.Errorf("the owner %s is gone, and another one has its name: its UID is "+
+			return fmt.Errorf("the owner %s was deleted, and another one has its name: its UID is "+
 				"%s and not %s",
 				client.ObjectKeyFromObject(owner), fresh.GetUID(), owner.GetUID())
 		}
@@ -88,10 +88,10 @@ func StillWants(owner client.Object, live client.Reader) func(context.Context) e
 	}
 }
 
-// IsThere asks the API server whether the owner still exists, with the same UID, and is not being
-// deleted. Each kind has its own watch, so a cache may see the objects of a deleted owner go before
-// the owner. A controller that replaced them then would create what the garbage collector has to
-// delete again.
+// IsThere asks the API server whether the owner still exists, with the same UID, and isn't being
+// deleted. Each kind has its own watch, so a cache may see the deletion of a deleted owner's
+// objects before the owner's. A controller that then replaced them would create objects that the
+// garbage collector has to delete again.
 func IsThere(ctx context.Context, live client.Reader, owner client.Object) (bool, error) {
 	fresh, key := owner.DeepCopyObject().(client.Object), client.ObjectKeyFromObject(owner)
 	if err := live.Get(ctx, key, fresh); client.IsAbsent(err, key) {
@@ -102,7 +102,7 @@ func IsThere(ctx context.Context, live client.Reader, owner client.Object) (bool
 	return fresh.GetUID() == owner.GetUID() && fresh.GetDeletionTimestamp() == nil, nil
 }
 
-// A patch has the UID of its object, so that it cannot change a later object of the same name. It
+// A patch has the UID of its object, so that it can't change a later object of the same name. It
 // is a strategic merge patch: the API server merges owner references by UID, and keeps those of
 // other owners. It refuses an adoption if the object has another controller by now, because an
 // object can have only one.

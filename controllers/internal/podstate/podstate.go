@@ -26,7 +26,7 @@ func hasFinished(pod *corev1.Pod) bool {
 }
 
 // Ready reports whether a Pod is ready, and since when that has been so; since is zero if the
-// condition does not say.
+// condition doesn't say.
 func Ready(pod *corev1.Pod) (since time.Time, ready bool) {
 	for i := range pod.Status.Conditions {
 		if condition := &pod.Status.Conditions[i]; condition.Type == corev1.PodReady {

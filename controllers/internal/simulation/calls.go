@@ -33,14 +33,14 @@ type Work struct {
 	Shows func(context.Context, client.Client) string
 }
 
-// errBroken is the error of a failed call. It does not say whether the server has carried the call
+// errBroken is the error of a failed call. It doesn't say whether the server has carried the call
 // out.
 var errBroken = errors.New("the connection broke")
 
-// SurvivesEachFailure lets each call fail, once before the server has carried it out, and once
-// after. The Reconciler has to return the error, or it would not be called again. After the
-// retries, the result must be the same as without the failure, with no write more and none less. It
-// returns what users see in the end.
+// SurvivesEachFailure makes each call fail, once before the server has carried it out, and once
+// after. The Reconciler has to return the error, or it wouldn't be called again. After the retries,
+// the result must be the same as without the failure, with exactly as many writes. It returns what
+// users see in the end.
 func (w Work) SurvivesEachFailure(t *testing.T) (shows string) {
 	t.Helper()
 	log.SetLogger(logr.Discard()) // the fake client logs warnings about old kinds

@@ -12,8 +12,8 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// Memory is how long controllers may act on an outdated state: they learn of the writes of others
-// from watches that are late and break. Their own writes they must know at once.
+// Memory is how long controllers may act on an outdated state: they learn of other clients' writes
+// from watches that are late and break. They must know their own writes at once.
 const Memory = 4 * time.Minute
 
 // Change is one change of an object.
@@ -35,7 +35,7 @@ func (w *World) Watch(kinds ...client.ObjectList) {
 		})
 		w.Go(func() {
 			for e := range watching.ResultChan() {
-				// otherwise it is an error, which ends the watch
+				// otherwise it's an error, which ends the watch
 				if object, ok := e.Object.(client.Object); ok {
 					w.mu.Lock()
 					w.changes = append(w.changes, Change{

@@ -13,7 +13,7 @@ import (
 )
 
 // Kubelet plays the scheduler and the kubelets until the World ends: once a second it binds Pods,
-// starts them and ends those that are being deleted. A Pod for which starts returns false does not
+// starts them and ends those that are being deleted. A Pod for which starts returns false doesn't
 // become ready; if starts is nil, all do.
 func (w *World) Kubelet(starts func(*corev1.Pod) bool) {
 	ctx := context.Background()

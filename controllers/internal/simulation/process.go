@@ -59,7 +59,7 @@ func (p *process) end() {
 	p.running.Wait()
 }
 
-// Start starts the process. In a wild World, it tries again if the process does not come up, as a
+// Start starts the process. In a wild World, it tries again if the process doesn't come up, as a
 // kubelet does.
 func (w *World) Start() {
 	p := &process{}
@@ -199,7 +199,7 @@ func (y way) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // RefusesMisuse checks that Add returns an error that says what it was doing if its controller
-// could not work: in a manager that has the controller already, in one whose cache cannot wait for
+// couldn't work: in a manager that has the controller already, in one whose cache can't wait for
 // the controller's writes, and if it would probe before its process is the leader. name is the
 // controller's name in errors, and index the text if the cache refuses its index.
 func RefusesMisuse(t *testing.T, add Add, name, index string) {
@@ -219,7 +219,7 @@ func RefusesMisuse(t *testing.T, add Add, name, index string) {
 	})
 }
 
-// hasty is a manager whose cache cannot wait.
+// hasty is a manager whose cache can't wait.
 type hasty struct{ manager.Manager }
 
 func (h hasty) GetCache() cache.Cache { return struct{ cache.Cache }{h.Manager.GetCache()} }

@@ -4,7 +4,7 @@
 //	a test of one thing -> New -> World
 //	a Story -> seeds -> a calm World and a wild one -> the same end
 //
-// In a World (New), a test plays the users itself, and injects the faults that it is about. In a
+// In a World (New), a test plays the users itself, and injects the faults that it's about. In a
 // Story, a seed decides what users do, and what goes wrong. A Story runs twice, in a calm World and
 // in a wild one, in which the process may also crash after a write, and compares the two results.
 //
@@ -83,7 +83,7 @@ func New(t testing.TB, add Add) *World {
 	return w
 }
 
-// connection returns a client configuration that does not log the server's warnings about old
+// connection returns a client configuration that doesn't log the server's warnings about old
 // kinds.
 func (w *World) connection() *rest.Config {
 	connection := w.Server.Config()

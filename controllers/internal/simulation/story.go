@@ -61,7 +61,7 @@ func (s Story) Test(t *testing.T) {
 		if !t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			s.playTwice(t, seed, counts)
 		}) {
-			// The seed does not fix the order of goroutines, so it may take more than one try.
+			// The seed doesn't fix the order of goroutines, so it may take more than one try.
 			t.Logf("again: go test -count=20 -run %s %s -simulation.seed=%d", t.Name(), s.Package,
 				seed)
 			return // one tale is enough

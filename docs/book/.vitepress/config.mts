@@ -3,15 +3,15 @@
 import { copyFileSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { defineConfig } from 'vitepress'
+import { defineConfig, type HeadConfig } from 'vitepress'
 
 const here = (path: string) => fileURLToPath(new URL('../' + path, import.meta.url))
 const base = process.env.BOOK_BASE || '/'
 const menu = JSON.parse(readFileSync(here('pages/menu.json'), 'utf8'))
 const repository = 'https://github.com/loopwright/loopwright'
+const published = process.env.BOOK_PUBLISHED ?? '' // internal/build knows where
 
 // Scripts that pages load when they need them, as classic scripts: a module cannot be loaded from a folder.
-copyFileSync(here('node_modules/mermaid/dist/mermaid.min.js'), here('public/book/mermaid.js'))
 copyFileSync(here('node_modules/minisearch/dist/umd/index.js'), here('public/book/minisearch.js'))
 copyFileSync(here('node_modules/reveal.js/dist/reveal.js'), here('public/book/reveal.js'))
 copyFileSync(here('node_modules/reveal.js/dist/reveal.css'), here('public/book/reveal.css'))
@@ -30,6 +30,14 @@ export default defineConfig({
     ['link', { rel: 'stylesheet', href: base + 'book/code.css' }],
     ['script', { defer: '', src: base + 'book/book.js' }]
   ],
+  // What a link to a page looks like where it's shared.
+  transformHead({ pageData, siteConfig }) {
+    const title = pageData.frontmatter.layout === 'home' ? siteConfig.site.title : pageData.title + ' | ' + siteConfig.site.title
+    const card = { title, description: pageData.description, type: 'article', site_name: 'Loopwright', image: published + '/book/card.png',
+      url: published + '/' + pageData.relativePath.replace(/(index)?\.md$/, '') }
+    return [...Object.entries(card).map(([name, content]) => ['meta', { property: 'og:' + name, content }] as HeadConfig),
+      ['meta', { name: 'twitter:card', content: 'summary_large_image' }]]
+  },
   // The generator has checked the links, and pictures are where they are: Vite has nothing to do with them.
   ignoreDeadLinks: true,
   // A result of the search shows a part of another page, with its pictures: their addresses must not depend on the page.
@@ -46,9 +54,11 @@ export default defineConfig({
   vite: { publicDir: here('public'), build: { chunkSizeWarningLimit: 4000 } },
   themeConfig: {
     nav: [
-      { text: 'Chapters', link: '/#the-chapters', activeMatch: '^/chapters/' },
+      { text: 'Chapters', link: '/#the-chapters', activeMatch: '^/(chapters|exercises)/' },
+      { text: 'Playground', link: '/docs/playground' },
       { text: 'Glossary', link: '/docs/glossary' },
-      { text: 'Originals', link: '/docs/originals' }
+      { text: 'Originals', link: '/docs/originals' },
+      { text: 'EPUB', link: base + 'loopwright.epub', target: '_self' } // VitePress adds the base to pages only
     ],
     sidebar: menu,
     outline: { level: [2, 3], label: 'On this page' },
@@ -56,6 +66,10 @@ export default defineConfig({
       provider: 'local',
       options: {
         detailedView: true,
+        // Tags are taken out of what is searched, and words that only a tag separates would be one word then. A
+        // diagram's words stand in the text, too.
+        _render: (source, env, md) => md.render(source, env).replace(/<svg[^]*?<\/svg>/g, '')
+          .replace(/<(?=(?:p|li|td|th|h\d|pre|div|summary|dt|dd|br)\b|span>)/g, ' <'),
         miniSearch: {
           // What a folder shows of a result. VitePress loads the page instead.
           options: {
@@ -72,7 +86,7 @@ export default defineConfig({
               const page = id.replace(/#.*/, '')
               if (/\/docs\/glossary$/.test(page)) return 2
               if (/\/(api|benchmarks|client-calls|measuring|originals|CONTRIBUTING|CHANGELOG|SECURITY)$/.test(page)) return 0.1
-              return /\/(chapters|docs)\//.test(page) ? 1 : 0.5
+              return /\/(chapters|exercises|docs)\//.test(page) ? 1 : 0.5
             }
           }
         }

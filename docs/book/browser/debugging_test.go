@@ -94,13 +94,13 @@ func trouble(t *testing.T, name string, pages int, mended func(*testing.T, *exam
 	t.Run("mended", func(t *testing.T) {
 		b := e.run(t, pages, "-mended")
 		mended(t, e, b)
-		require.NoError(t, b.do(until(shows(".troubles", "Nothing is stuck."))))
+		require.NoError(t, b.do(until(shows(".troubles", "No queue, watch or worker is stuck."))))
 		require.NoError(t, keep(b, name+"-mended"))
 		assert.Empty(t, b.wrong())
 	})
 }
 
-// says is true if a trouble matches a pattern.
+// says is true if a problem matches a pattern.
 func says(pattern string) string {
 	return fmt.Sprintf(`[...document.querySelectorAll('.troubles li')].some(e => new RegExp(%q).test(e.textContent))`, pattern)
 }
@@ -231,15 +231,15 @@ func TestADeletionThatGoesOnIsNotStuck(t *testing.T) {
 			"The same holds for 1 more object."},
 		{"the watch reports it again", []trace.Event{{At: 11 * time.Second, Kind: trace.WatchEvent, Layer: "listwatch",
 			Object: "Order", Namespace: "default", Name: "one", Op: "MODIFIED", Reason: "shop/parcel"}}, stuck},
-		{"it waits in the queue", []trace.Event{queue(trace.Enqueue, 0, 0)}, "Nothing is stuck."},
-		{"it has an alarm", []trace.Event{queue(trace.Delay, 0, time.Minute)}, "Nothing is stuck."},
+		{"it waits in the queue", []trace.Event{queue(trace.Enqueue, 0, 0)}, "No queue, watch or worker is stuck."},
+		{"it has an alarm", []trace.Event{queue(trace.Delay, 0, time.Minute)}, "No queue, watch or worker is stuck."},
 		{"its alarm is over", []trace.Event{queue(trace.Delay, 0, time.Second)}, stuck},
 		{"it has failed, and is tried again", []trace.Event{{Kind: trace.ReconcileEnd, Outcome: trace.Failed, Layer: "shop", Object: "Order",
-			Namespace: "default", Name: "one", Reason: "the parcel is on its way"}}, "Nothing is stuck."},
-		{"it is reconciled", []trace.Event{queue(trace.ReconcileStart, 11*time.Second, 0)}, "Nothing is stuck."},
-		{"it is gone", []trace.Event{change(trace.WatchEvent, "DELETED", "one", "")}, "Nothing is stuck."},
-		{"it is listed again", []trace.Event{change(trace.List, "", "", "")}, "Nothing is stuck."},
-		{"it is streamed again", []trace.Event{change(trace.WatchStart, trace.WatchList, "", "")}, "Nothing is stuck."},
+			Namespace: "default", Name: "one", Reason: "the parcel is on its way"}}, "No queue, watch or worker is stuck."},
+		{"it is reconciled", []trace.Event{queue(trace.ReconcileStart, 11*time.Second, 0)}, "No queue, watch or worker is stuck."},
+		{"it is gone", []trace.Event{change(trace.WatchEvent, "DELETED", "one", "")}, "No queue, watch or worker is stuck."},
+		{"it is listed again", []trace.Event{change(trace.List, "", "", "")}, "No queue, watch or worker is stuck."},
+		{"it is streamed again", []trace.Event{change(trace.WatchStart, trace.WatchList, "", "")}, "No queue, watch or worker is stuck."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			events := slices.Concat([]trace.Event{deleted}, c.events, []trace.Event{{Kind: trace.Note, At: 12 * time.Second}})

@@ -102,7 +102,9 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(out)
 		root, err := filepath.Abs("../../..")
-		if err == nil {
+		if built := os.Getenv("BOOK"); built != "" {
+			theBook = built
+		} else if err == nil {
 			theBook = filepath.Join(out, "book")
 			err = build.Book{Root: root, Out: theBook, Base: base, Log: io.Discard}.Build(ctx)
 		}

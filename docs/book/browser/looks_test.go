@@ -93,3 +93,15 @@ func TestTheStartPageOfAPhoneHasOneLeftEdge(t *testing.T) {
 		}
 	}
 }
+
+// Whoever is sent a link sees a card, whose addresses have to be whole.
+func TestACardLeadsToThePublishedBook(t *testing.T) {
+	browser, address := start(t)
+	b := newTab(t, browser)
+	require.NoError(t, b.do(open(address+"/docs/architecture")))
+	for property, want := range map[string]string{"url": `^https://[^/]+/\w+/docs/architecture$`, "image": `^https://[^/]+/\w+/book/card\.png$`} {
+		said, err := get[string](b, `document.querySelector('meta[property="og:`+property+`"]').content`)
+		require.NoError(t, err)
+		require.Regexp(t, want, said)
+	}
+}

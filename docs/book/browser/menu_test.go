@@ -17,7 +17,7 @@ const markInSight = `(() => {
 func TestTheMenuShowsWhereTheReaderIsOnAServerAndInAFolder(t *testing.T) {
 	browser, address := start(t)
 	for _, page := range []string{
-		address + "/chapters/13-lease/exercise", fromFolder("docs/originals.html"), address + "/CONTRIBUTING", fromFolder("CONTRIBUTING.html"),
+		address + "/exercises/13-lease/", fromFolder("docs/originals.html"), address + "/CONTRIBUTING", fromFolder("CONTRIBUTING.html"),
 	} {
 		b := newTab(t, browser)
 		require.NoError(t, b.do(width(desktop), open(page), until(markInSight)), page)

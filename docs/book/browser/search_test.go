@@ -70,3 +70,30 @@ func TestEachResultOfASearchShowsHowItsTextBegins(t *testing.T) {
 		assert.Empty(t, b.wrong())
 	}
 }
+
+// A fact at the head of an exercise ends where the next one begins: "Finalizersyou" is no word.
+func TestTheSearchKnowsWhereAWordEnds(t *testing.T) {
+	browser, _ := start(t)
+	b := newTab(t, browser)
+	require.NoError(t, b.do(width(desktop), open(fromFolder("docs/architecture.html")), click(`.DocSearch-Button`),
+		chromedp.SendKeys(chromedp.CSS(`.folder-search input`), "Finalizers you write"),
+		until(`[...document.querySelectorAll('.folder-excerpt')].some(r => r.innerText.includes('Finalizers you write'))`)))
+	glued, err := get[bool](b, `[...document.querySelectorAll('.folder-excerpt')].some(r => /[a-z](you write|tested by)/.test(r.innerText))`)
+	require.NoError(t, err)
+	assert.False(t, glued)
+	assert.Empty(t, b.wrong())
+}
+
+func TestASearchThatFindsNothingSaysSo(t *testing.T) {
+	browser, address := start(t)
+	for _, book := range []struct{ page, box string }{
+		{address + "/docs/architecture", ".VPLocalSearchBox"},
+		{fromFolder("docs/architecture.html"), ".folder-search"},
+	} {
+		b := newTab(t, browser)
+		require.NoError(t, b.do(width(desktop), open(book.page), click(`.DocSearch-Button`),
+			chromedp.SendKeys(chromedp.CSS(book.box+" input"), "xyzzyplugh"),
+			until(`document.querySelector("`+book.box+`").innerText.includes("No results for")`)))
+		assert.Empty(t, b.wrong())
+	}
+}

@@ -182,10 +182,9 @@ func wrap(err error, format string, args ...any) error {
 	return fmt.Errorf(format+": %w", append(args, err)...)
 }
 
-// A page is ready when its scripts run and its diagrams are drawn. Source pages have no scripts.
+// A page is ready when its scripts run. Source pages have none.
 const ready = `document.readyState === 'complete' &&
-	(!document.querySelector('#app') || location.protocol === 'file:' || document.querySelector('#app').__vue_app__) &&
-	[...document.querySelectorAll('.diagram')].every(d => d.dataset.look)`
+	(!document.querySelector('#app') || location.protocol === 'file:' || document.querySelector('#app').__vue_app__)`
 
 func open(address string) step { return chromedp.Steps(chromedp.Navigate(address), until(ready)) }
 

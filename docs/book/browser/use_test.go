@@ -34,15 +34,15 @@ func expectHere(t *testing.T, b *tab, want string) {
 	require.Equal(t, want, at)
 }
 
-func TestTheStartPageLeadsToTheFirstChapterAndTheFirstExercise(t *testing.T) {
+func TestTheStartPageLeadsToTheFirstChapterAndThePlayground(t *testing.T) {
 	browser, address := start(t)
 	b := newTab(t, browser)
 	require.NoError(t, b.do(width(desktop), open(address+"/"), click(`.VPHero .VPButton.brand`),
 		until(`@path === '/chapters/01-list-watch/' && document.querySelector('h1')`), until(ready)))
 	expectHere(t, b, "/chapters/01-list-watch/ 1. List, then watch")
 	require.NoError(t, b.do(open(address+"/"), click(`.VPHero .VPButton.alt`),
-		until(`@path === '/chapters/01-list-watch/exercise' && document.querySelector('h1')`)))
-	expectHere(t, b, "/chapters/01-list-watch/exercise Write my/01-list-watch/listwatch.go")
+		until(`@path === '/docs/playground' && document.querySelector('h1')`)))
+	expectHere(t, b, "/docs/playground The playground")
 	assert.Empty(t, b.wrong())
 }
 
@@ -55,8 +55,8 @@ func TestLinksHoldAfterVitePressHasTurnedThePage(t *testing.T) {
 		click(`.VPSidebar a[href$="/chapters/03-reflector/"]`), until(`@path === '/chapters/03-reflector/'`), until(ready),
 		until(`document.querySelector('.diagram-picture svg')`)))
 	expectHere(t, b, "/chapters/03-reflector/ 3. The reflector")
-	require.NoError(t, b.do(click(`.VPSidebar a[href$="/chapters/03-reflector/exercise"]`)))
-	expectHere(t, b, "/chapters/03-reflector/exercise Write my/03-reflector/reflector.go") // the address comes first, its page and the pager later
+	require.NoError(t, b.do(click(`.VPSidebar a[href$="/exercises/03-reflector/"]`)))
+	expectHere(t, b, "/exercises/03-reflector/ Write my/03-reflector/reflector.go") // the address comes first, its page and the pager later
 	require.NoError(t, b.do(until(ready), click(`.pager-link.next`)))
 	expectHere(t, b, "/chapters/03-reflector/library The library: the reflector")
 	require.NoError(t, b.do(in(`document.querySelector('.vp-doc a[href="./"], .vp-doc a[href$="/chapters/03-reflector/"], .vp-doc a[href="index.html"]').click()`), until(`@path === '/chapters/03-reflector/'`), until(ready)))
@@ -76,8 +76,9 @@ func TestDarkCanBeSwitchedOnAServerAndInAFolder(t *testing.T) {
 	for _, page := range []string{address + "/chapters/01-list-watch/", fromFolder("chapters/01-list-watch/index.html")} {
 		b := newTab(t, browser)
 		require.NoError(t, b.do(width(desktop), inColors("light"), open(page),
-			until(`document.querySelector('.diagram').dataset.look === 'light'`), click(`.VPNavBarAppearance .VPSwitchAppearance`),
-			until(`document.documentElement.classList.contains('dark')`), until(`document.querySelector('.diagram').dataset.look === 'dark'`)))
+			until(`getComputedStyle(document.querySelector('.diagram text')).fill === 'rgb(36, 41, 47)'`), click(`.VPNavBarAppearance .VPSwitchAppearance`),
+			until(`document.documentElement.classList.contains('dark')`),
+			until(`getComputedStyle(document.querySelector('.diagram text')).fill === 'rgb(224, 230, 238)'`)))
 		color, err := get[string](b, `getComputedStyle(document.body).backgroundColor`)
 		require.NoError(t, err)
 		assert.NotEqual(t, "rgb(255, 255, 255)", color, page)
@@ -92,11 +93,11 @@ func TestDarkCanBeSwitchedOnAServerAndInAFolder(t *testing.T) {
 func TestAFoldOpensWithTheKeyboard(t *testing.T) {
 	browser, address := start(t)
 	b := newTab(t, browser)
-	require.NoError(t, b.do(width(desktop), open(address+"/chapters/03-reflector/exercise"),
-		in(`document.querySelector('#hint-2 summary').focus()`), chromedp.KeyEvent(kb.Enter)))
-	shown, err := get[string](b, `[...document.querySelectorAll('details.hint')].filter(d => d.open).map(d => d.id).join()`)
+	require.NoError(t, b.do(width(desktop), open(address+"/exercises/03-reflector/"),
+		in(`[...document.querySelectorAll('summary')].find(s => s.textContent === 'Hint 2').focus()`), chromedp.KeyEvent(kb.Enter)))
+	shown, err := get[string](b, `[...document.querySelectorAll('details[open]:not(.stub) > summary')].map(s => s.textContent).join()`)
 	require.NoError(t, err)
-	assert.Equal(t, "hint-2", shown)
+	assert.Equal(t, "Hint 2", shown)
 }
 
 func TestADiagramThatIsTooWideCanBeEnlarged(t *testing.T) {

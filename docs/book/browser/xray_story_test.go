@@ -116,8 +116,14 @@ func showEvents(t *testing.T, browser context.Context, events ...trace.Event) *t
 	}
 	var text strings.Builder
 	require.NoError(t, trace.WriteJSON(&text, time.Now(), events))
+	return showRecording(t, browser, text.String())
+}
+
+// showRecording shows a file.
+func showRecording(t *testing.T, browser context.Context, text string) *tab {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "events.jsonl")
-	require.NoError(t, os.WriteFile(file, []byte(text.String()), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	ctx, stop := context.WithCancel(context.Background())
 	addresses, ended := make(chan string, 1), make(chan error, 1)
 	go func() { ended <- xray.ServeFile(ctx, file, func(url string) { addresses <- url }) }()

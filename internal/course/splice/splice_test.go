@@ -298,3 +298,16 @@ func output(t *testing.T, binary, env string) string {
 	require.NoError(t, err)
 	return string(out)
 }
+
+func TestTheDifferencesAreWhatOtherFilesMayMiss(t *testing.T) {
+	base, err := Parse("", []byte("package a\n\ntype T struct{ n int }\n\nconst Most = 3\n\nfunc F(a, b int) error { return nil }\n\nfunc (t *T) G() int { return 1 }\n\nfunc H() {}\n"))
+	require.NoError(t, err)
+	file, err := Parse("", []byte("package a\n\ntype T struct{}\n\nfunc F(x int, y int) error { return err }\n\nfunc (u T) G() int { return 2 }\n\nfunc more() {}\n"))
+	require.NoError(t, err)
+	require.Equal(t, []Difference{
+		{"T", "type T", "type T"},
+		{"Most", "const Most", ""},
+		{"T.G", "func (t *T) G() int", "func (u T) G() int"},
+		{"H", "func H()", ""},
+	}, Differences(base, file), "names of parameters, bodies and additions are the learner's own")
+}

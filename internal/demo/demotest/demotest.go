@@ -78,9 +78,16 @@ func compareOn(t *testing.T, on *cluster.Cluster, story func(context.Context, *d
 	require.NoError(t, demo.On(t.Context(), &out, on, story), "%s", &out)
 	shown, err := os.ReadFile("testdata/output.txt")
 	require.NoError(t, err)
+	Same(t, string(shown), out.String(), rules...)
+}
+
+// Same compares what a program has printed with what its text shows, as Compare does: for a program that
+// ran elsewhere, as in a page.
+func Same(t *testing.T, shown, printed string, rules ...Rule) {
+	t.Helper()
 	rules = append(rules, common...)
-	want := essence(string(shown), rules)
-	require.Equal(t, want, withoutMoreBookmarks(want, essence(out.String(), rules)),
+	want := essence(shown, rules)
+	require.Equal(t, want, withoutMoreBookmarks(want, essence(printed, rules)),
 		"if the new output is right, put it into testdata/output.txt with make chapter-N, and make sync")
 }
 

@@ -29,14 +29,15 @@ var examples = []struct{ program, file, layer, what string }{
 	{"13-lease/inuse", "manager/leaderelection/elector_inuse", "Elector", "the same in each of several replicas, of which one leads"},
 	{"14-manager/inuse", "manager/inuse", "Manager", "a Manager, which starts and stops all of it"},
 	{"15-finalizer/inuse", "manager/controller/controllerutil/owner_inuse", "Ownership", "CreateOrUpdate, and a copy that the ConfigMap owns"},
-	{"16-webhook/inuse", "manager/webhook/inuse", "Webhook", "a Defaulter, which the API server asks before it stores anything"},
+	{"16-apply/inuse", "manager/client/apply_inuse", "Apply", "an apply of the one field that's meant"},
+	{"18-defaulting/inuse", "manager/webhook/inuse", "Webhook", "a Defaulter, which the API server asks before it stores anything"},
 }
 
 // compiled are the programs that have a job of their own. Their examples are shown, and not run: they need a cluster.
 var compiled = []struct{ program, file, layer, what string }{
-	{"19-replicaset/inuse", "controllers/replicaset/inuse", "ReplicaSet", "The controller in a program that may run in several replicas, of which one works."},
-	{"21-rolling/inuse", "controllers/deployment/inuse", "Deployment", "The controller, with that of ReplicaSets, in a program that may run in several replicas, of which one works."},
-	{"24-endpoints/inuse", "controllers/endpoints/inuse", "Endpoints", "The controller in a program that may run in several replicas, of which one works."},
+	{"22-replicaset/inuse", "controllers/replicaset/inuse", "ReplicaSet", "The controller in a program that may run in several replicas, of which one works."},
+	{"24-rolling/inuse", "controllers/deployment/inuse", "Deployment", "The controller, with that of ReplicaSets, in a program that may run in several replicas, of which one works."},
+	{"27-endpoints/inuse", "controllers/endpoints/inuse", "Endpoints", "The controller in a program that may run in several replicas, of which one works."},
 }
 
 // Somebody who reads the documentation of a package sees the same program as the reader of

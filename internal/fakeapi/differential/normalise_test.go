@@ -62,7 +62,8 @@ func (n *normaliser) body(r response) string {
 	}
 	items, isList := r.body["items"].([]any)
 	if !isList {
-		return n.object(r.body, false)
+		_, isEmpty := r.body["items"] // null: what a list's version is depends on who else writes meanwhile
+		return n.object(r.body, isEmpty)
 	}
 	var parts []string
 	for _, item := range items {

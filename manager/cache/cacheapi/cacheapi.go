@@ -1,6 +1,6 @@
 // Package cacheapi has other names for types of packages cache and client, for programs that import
-// controller-runtime's package of this name. There it breaks a cycle between these two packages,
-// which there is none of here.
+// controller-runtime's package of this name. There it breaks an import cycle between these two
+// packages, which don't have one here.
 package cacheapi
 
 import (

@@ -1,6 +1,7 @@
-// Package informertest has a cache without a server, for tests that say themselves what happens.
+// Package informertest has a cache without a server, for tests that decide for themselves what
+// happens.
 //
-// Neighbours: below it is controllertest, whose fake informers it hands out. It takes the place of
+// Neighbours: below it is controllertest, with the fake informers that it returns. It replaces
 // package cache.
 package informertest
 
@@ -22,17 +23,17 @@ import (
 // FakeInformers is a cache of fake informers. The zero value works. Reads find nothing and return
 // no error.
 type FakeInformers struct {
-	// InformersByGVK are the informers that were asked for. A test may put its own there.
+	// InformersByGVK are the informers that were requested. A test may put its own there.
 	InformersByGVK map[schema.GroupVersionKind]cache.Informer
-	// Scheme knows the kinds; by default it is client-go's.
+	// Scheme knows the kinds. The default is client-go's.
 	Scheme *runtime.Scheme
-	// Error is what Start and every question for an informer return.
+	// Error is what Start and every request for an informer return.
 	Error error
-	// Synced is what WaitForCacheSync returns; nil is true. With false, a source of this cache
+	// Synced is what WaitForCacheSync returns; nil means true. With false, a source of this cache
 	// fails.
 	Synced *bool
 
-	mu sync.Mutex // guards InformersByGVK, and Scheme when it is set by default
+	mu sync.Mutex // guards InformersByGVK, and Scheme when it's set by default
 }
 
 var _ cache.Cache = (*FakeInformers)(nil)
@@ -59,14 +60,14 @@ func (c *FakeInformers) GetInformerForKind(
 	return c.informerFor(gvk)
 }
 
-// FakeInformerFor is GetInformer for a test that wants to tell the handlers something.
+// FakeInformerFor is GetInformer for a test that wants to call the handlers.
 func (c *FakeInformers) FakeInformerFor(
 	ctx context.Context, obj client.Object,
 ) (*controllertest.FakeInformer, error) {
 	return asFake(c.GetInformer(ctx, obj))
 }
 
-// FakeInformerForKind is GetInformerForKind for such a test.
+// FakeInformerForKind is GetInformerForKind for the same purpose.
 func (c *FakeInformers) FakeInformerForKind(
 	ctx context.Context, gvk schema.GroupVersionKind,
 ) (*controllertest.FakeInformer, error) {
@@ -143,7 +144,7 @@ func (c *FakeInformers) kindOf(obj client.Object) (schema.GroupVersionKind, erro
 	return kinds[0], nil
 }
 
-// informerFor makes an informer that has synced, because a test that waits for one seldom means it.
+// informerFor makes an informer that has synced, because tests rarely want one that hasn't.
 func (c *FakeInformers) informerFor(gvk schema.GroupVersionKind) (cache.Informer, error) {
 	if c.Error != nil {
 		return nil, c.Error

@@ -71,7 +71,7 @@ func TestAFakeInformerTellsItsHandlersAndThoseThatWereRemovedNoMore(t *testing.T
 	}
 	first, err := fake.AddEventHandler(handler)
 	require.NoError(t, err)
-	_, err = fake.AddEventHandlerWithOptions(handler, informer.HandlerOptions{})
+	_, err = fake.AddEventHandlerWithOptions(handler, informer.ResourceEventHandlerOptions{})
 	require.NoError(t, err)
 	require.True(t, first.HasSynced())
 	pod := &corev1.Pod{}
@@ -162,7 +162,7 @@ func TestASourceOfAFakeThatDoesNotSyncFails(t *testing.T) {
 		defer queue.ShutDown()
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		pods := source.Kind(&informertest.FakeInformers{Synced: new(false)}, &corev1.Pod{}, &handler.EnqueueRequestForObject{})
+		pods := source.Kind[client.Object](&informertest.FakeInformers{Synced: new(false)}, &corev1.Pod{}, &handler.EnqueueRequestForObject{})
 		require.NoError(t, pods.Start(ctx, queue))
 		require.EqualError(t, pods.WaitForSync(ctx), "cache did not sync")
 	})

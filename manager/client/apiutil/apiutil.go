@@ -1,8 +1,8 @@
-// Package apiutil answers what a client has to know before it can send a request: of which kind
-// an object is, which path the kind has on the server, and how its objects travel.
+// Package apiutil finds out what a client has to know before it can send a request: an object's
+// kind, the kind's path on the server, and how its objects are encoded.
 //
-// An object and a scheme go in, a kind comes out; the kind and the server's discovery documents
-// give the path; the kind and a configuration give a connection.
+// An object and a scheme give the kind. The kind and the server's discovery documents give the
+// path. The kind and a configuration give a connection.
 //
 // Neighbours: below it are apimachinery's schemes, and client-go's connection and discovery. Above
 // it are the client and the cache.
@@ -21,13 +21,13 @@ import (
 	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 )
 
-// GVKForObject returns the kind of an object. Unstructured objects, and those that are metadata
-// only, say it themselves. For all others the scheme knows the Go type; the object's own
-// apiVersion and kind count only if the type stands for several.
+// GVKForObject returns the kind of an object. Unstructured and metadata-only objects know it
+// themselves. For all others the scheme knows the Go type; the object's own apiVersion and kind
+// count only if the type stands for several kinds.
 //
-// Errors: runtime.IsNotRegisteredError for a type that the scheme does not have,
-// runtime.IsMissingKind and IsMissingVersion for an object that should say what it is, and one for
-// nil.
+// Errors: runtime.IsNotRegisteredError for a type that the scheme doesn't have,
+// runtime.IsMissingKind and IsMissingVersion for an object that should know its kind and doesn't,
+// and one for nil.
 func GVKForObject(obj runtime.Object, scheme *runtime.Scheme) (schema.GroupVersionKind, error) {
 	if anyvalue.IsNil(obj) {
 		return schema.GroupVersionKind{}, fmt.Errorf("the object is nil (%T), and of no kind", obj)
@@ -53,8 +53,8 @@ func GVKForObject(obj runtime.Object, scheme *runtime.Scheme) (schema.GroupVersi
 	case err != nil:
 		return schema.GroupVersionKind{}, err
 	case unversioned:
-		return schema.GroupVersionKind{}, fmt.Errorf("a %T belongs to no version of an API, and "+
-			"is no object of a cluster", obj)
+		return schema.GroupVersionKind{}, fmt.Errorf("a %T isn't in any version of an API, and "+
+			"isn't an object of a cluster", obj)
 	case len(kinds) == 1:
 		return kinds[0], nil
 	case slices.Contains(kinds, own):

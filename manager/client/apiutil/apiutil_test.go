@@ -53,7 +53,7 @@ func TestAnObjectWhoseKindNobodyKnowsIsAnError(t *testing.T) {
 		{&metav1.PartialObjectMetadataList{}, runtime.IsMissingKind},
 		{&stranger{}, runtime.IsNotRegisteredError},
 		{&metav1.Status{}, func(err error) bool {
-			return err.Error() == "a *v1.Status belongs to no version of an API, and is no object of a cluster"
+			return err.Error() == "a *v1.Status isn't in any version of an API, and isn't an object of a cluster"
 		}},
 	} {
 		_, err := GVKForObject(c.obj, clientgoscheme.Scheme)
@@ -66,7 +66,7 @@ type stranger struct{ corev1.Pod }
 
 func (s *stranger) DeepCopyObject() runtime.Object { return s }
 
-// To guess would be to write an object into the wrong place.
+// Guessing would mean writing an object into the wrong place.
 func TestAGoTypeOfSeveralKindsHasToSayWhichItIs(t *testing.T) {
 	first, second := schema.GroupVersionKind{Group: "a", Version: "v1", Kind: "Pod"}, schema.GroupVersionKind{Group: "b", Version: "v1", Kind: "Pod"}
 	scheme := runtime.NewScheme()

@@ -17,14 +17,14 @@ import (
 var errNoHTTPClient = errors.New("an HTTP client is needed; rest.HTTPClientFor makes one from " +
 	"the configuration")
 
-// protobufKinds are the kinds that travel as protobuf. Servers speak it for the kinds that are
-// compiled into them, and for no custom resource.
+// protobufKinds are the kinds that travel as protobuf. Servers support it for the kinds that are
+// compiled into them, and not for custom resources.
 var protobufKinds = struct {
 	mu     sync.RWMutex // guards scheme
 	scheme *runtime.Scheme
 }{scheme: runtime.NewScheme()}
 
-// The built-in kinds are known when the package is loaded. An error here is one of client-go's.
+// The built-in kinds are known when the package is loaded. An error here would be client-go's.
 func init() {
 	if err := AddToProtobufScheme(clientgoscheme.AddToScheme); err != nil {
 		panic(err)
@@ -46,12 +46,12 @@ func travelsAsProtobuf(gvk schema.GroupVersionKind) bool {
 }
 
 // RESTClientForGVK returns a connection to the resources of the kind's group and version. Built-in
-// kinds travel as protobuf, unless that is forbidden, the objects are unstructured, or the
-// configuration has a content type of its own. An object that is read into is emptied before, so
-// that nothing of what it was stays.
+// kinds travel as protobuf, unless you forbid it, the objects are unstructured, or the
+// configuration sets a content type. A read empties the object first, so none of its old fields
+// stay.
 //
-// Where protobuf is forbidden, the configuration's protobuf is, too. In controller-runtime it is
-// not, and what is applied to a cluster with such a configuration fails.
+// If you forbid protobuf, that also overrides a protobuf content type in the configuration. In
+// controller-runtime it doesn't, and an Apply to a cluster with such a configuration fails.
 func RESTClientForGVK(
 	gvk schema.GroupVersionKind, forceDisableProtoBuf, isUnstructured bool, baseConfig *rest.Config,
 	codecs serializer.CodecFactory, httpClient *http.Client,
@@ -80,8 +80,8 @@ func RESTClientForGVK(
 }
 
 // emptyingSerializer is a serializer whose decoders empty the object that they decode into.
-// Otherwise a field that the answer does not have would keep its old value: JSON is merged into
-// what is there.
+// Otherwise a field that the answer doesn't have would keep its old value, because JSON is merged
+// into the object.
 type emptyingSerializer struct{ runtime.NegotiatedSerializer }
 
 // DecoderToVersion implements runtime.NegotiatedSerializer.

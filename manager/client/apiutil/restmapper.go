@@ -19,34 +19,34 @@ import (
 	"github.com/loopwright/loopwright/manager/internal/discovery"
 )
 
-// What is not on the server may be there in a second, so it is asked for again, but not without
-// end: a program that retries a missing kind in a loop would ask as fast as the server answers.
+// What isn't on the server may be there in a second, so we ask again, but not without end: a
+// program that retries a missing kind in a loop would ask as fast as the server answers.
 const (
 	askAgainEvery = time.Second
 	askAgainBurst = 10
 )
 
-// answerLimit is how long the server may take for an answer. A question has no context: whoever
-// asks a server that never answers would wait forever, and could not even be stopped.
+// answerLimit is how long the server may take for an answer. The methods have no context, so with a
+// server that never answers, the caller would wait forever, and couldn't even be stopped.
 const answerLimit = 30 * time.Second
 
-// NewDynamicRESTMapper returns a mapper that asks the server for what it does not know.
+// NewDynamicRESTMapper returns a mapper that asks the server about kinds that it doesn't know.
 //
-// The first question reads the list of groups. A server with aggregated discovery sends all
-// resources with it, in two requests; from an older one, a group and version is read when it is
-// asked for. What is unknown is asked for again: so a kind is found that was installed since.
+// The first call reads the list of groups. A server with aggregated discovery sends all resources
+// with it, in two requests; from an older one, a group and version is read when you ask for it.
+// Unknown kinds are looked up again, so the mapper finds a kind that has been installed since.
 //
-// Guarantees: a question that can be answered sends no request, and waits for none. Callers who ask
-// for the same at the same time share one request. A kind that is not there is asked for ten times
-// in a row, and then once a second.
+// Guarantees: a call that can be answered from memory sends no request, and waits for none.
+// Concurrent callers with the same question share one request. A missing kind is looked up ten
+// times in a row, and then once a second.
 //
-// Errors: meta.IsNoMatchError if a discovery document of the server leaves the kind out. A 404 isn't
-// one, and neither is a login page: whatever answers instead of the API server, it's an error that
-// shows the answer, and what is known stays known. It's an ErrResourceDiscoveryFailed if that
-// concerns some versions only. An answer may take 30 s, or as long as the HTTP client's Timeout, if
+// Errors: meta.IsNoMatchError if a discovery document of the server leaves the kind out. A 404
+// isn't one, and neither is a login page: if something other than the API server answers, the error
+// shows the answer, and the mapper forgets nothing. If only some versions are affected, it's an
+// ErrResourceDiscoveryFailed. An answer may take 30 s, or as long as the HTTP client's Timeout, if
 // it has one.
 //
-// In controller-runtime a missing kind is asked for every time, nobody can ask for another one
+// In controller-runtime a missing kind is looked up every time, calls for other kinds have to wait
 // meanwhile, and a 404 is a missing kind.
 func NewDynamicRESTMapper(cfg *rest.Config, httpClient *http.Client) (meta.RESTMapper, error) {
 	if httpClient == nil {
@@ -63,7 +63,7 @@ func NewDynamicRESTMapper(cfg *rest.Config, httpClient *http.Client) (meta.RESTM
 	return newMapper(client), nil
 }
 
-// server is who a mapper asks: a *discovery.Client, which explains the answers.
+// server answers a mapper's questions: a *discovery.Client, which explains its answers.
 type server interface {
 	GroupsAndMaybeResources() (*metav1.APIGroupList,
 		map[schema.GroupVersion]*metav1.APIResourceList, map[schema.GroupVersion]error, error)
@@ -76,23 +76,23 @@ type mapper struct {
 	current atomic.Pointer[catalog]
 
 	mu        sync.Mutex           // guards the writing of current, and what follows
-	questions map[string]*question // at most maxQuestions, and those that are being asked
+	questions map[string]*question // at most maxQuestions, and those in progress
 }
 
-// maxQuestions bounds what is remembered of questions. A program that looks for kinds whose names
-// come from its users would otherwise remember all that were ever misspelled.
+// maxQuestions bounds how many questions we remember. A program that looks up kinds whose names
+// come from its users would otherwise remember every misspelling.
 const maxQuestions = 500
 
-// question is one that the catalog could not answer: for a group, and for versions of it.
+// question is one that the catalog couldn't answer, about a group and versions of it.
 type question struct {
 	limiter *rate.Limiter
-	asked   *exchange // with the server, at this moment; nil if there is none
+	asked   *exchange // with the server, at this moment; nil if there's none
 	err     error     // of the last exchange
 }
 
-// exchange is a question to the server for whose answer several callers may wait.
+// exchange is a request to the server. Several callers may wait for its answer.
 type exchange struct {
-	done chan struct{} // closed by the one who asks, when the answer is in the catalog
+	done chan struct{} // closed by the caller that asks, when the answer is in the catalog
 	err  error         // may be read when done is closed
 }
 
@@ -102,7 +102,7 @@ func newMapper(server server) *mapper {
 	return m
 }
 
-// ask looks something up. If it is not there, it asks the server and looks again.
+// ask looks something up. If it isn't in the catalog, it asks the server and looks again.
 func ask[T any](
 	m *mapper, group string, versions []string, lookUp func(meta.RESTMapper) (T, error),
 ) (T, error) {
@@ -112,8 +112,8 @@ func ask[T any](
 	if !meta.IsNoMatchError(err) && (len(versions) > 0 || known.isComplete(group)) {
 		return answer, err
 	}
-	// A request that was under way when our caller came may have been answered before a kind was
-	// installed, of which our caller knows. The next request is late enough.
+	// A request that was in flight when our caller came may have been answered before a kind was
+	// installed that our caller knows about. The next request is late enough.
 	mine, learnErr := m.learn(group, versions)
 	if answer, err = lookUp(m.current.Load().mapper); meta.IsNoMatchError(err) && !mine {
 		_, learnErr = m.learn(group, versions)
@@ -125,7 +125,7 @@ func ask[T any](
 	return answer, err
 }
 
-// named leaves out the empty version, which means any.
+// named drops the empty version, which means any.
 func named(versions []string) []string {
 	var out []string
 	for _, version := range versions {
@@ -136,8 +136,8 @@ func named(versions []string) []string {
 	return out
 }
 
-// learn asks the server, unless it was asked too often. If the same request is under way already,
-// it waits for that answer, and returns false.
+// learn asks the server, unless that has happened too often. If the same request is already in
+// flight, it waits for that answer, and returns false.
 func (m *mapper) learn(group string, versions []string) (mine bool, err error) {
 	key := group + "/" + strings.Join(versions, ",")
 	m.mu.Lock()
@@ -169,8 +169,8 @@ func (m *mapper) learn(group string, versions []string) (mine bool, err error) {
 	return true, m.request(group, versions)
 }
 
-// forgetLocked makes room for a question. It forgets those that may be asked most often, because
-// for them it matters least: most have not been asked for long, and lose nothing.
+// forgetLocked makes room for a question. It drops those that may be asked most often, because it
+// matters least for them: most haven't been asked for a while, so they lose nothing.
 func (m *mapper) forgetLocked() {
 	for len(m.questions) >= maxQuestions {
 		least, most := "", -1.0
@@ -295,12 +295,12 @@ func (m *mapper) RESTMappings(
 	})
 }
 
-// Reset implements meta.ResettableRESTMapper: everything is asked for again when it is needed. It
-// is for somebody who knows that a kind has got another resource name or another scope, which
-// answers that are known do not say.
+// Reset implements meta.ResettableRESTMapper: the mapper asks for everything again when it's
+// needed. Call it if you know that a kind has a new resource name or scope: the answers in memory
+// can't show that.
 func (m *mapper) Reset() { m.update(func(*catalog) *catalog { return newCatalog() }) }
 
-// ResourceSingularizer implements meta.RESTMapper. It goes by what is known already.
+// ResourceSingularizer implements meta.RESTMapper. It only uses what is already known.
 func (m *mapper) ResourceSingularizer(resource string) (string, error) {
 	return m.current.Load().mapper.ResourceSingularizer(resource)
 }

@@ -14,19 +14,19 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// catalog is what a mapper has learned from the server so far. It does not change: to learn more is
-// to make another one. So readers need no lock.
+// catalog is what a mapper has learned from the server so far. It doesn't change: to learn more, we
+// make a new one. So readers need no lock.
 type catalog struct {
-	// groups are those that the server lists, in its order; nil before they were asked for.
+	// groups are the groups that the server lists, in its order; nil before we've asked.
 	groups []metav1.APIGroup
-	// resources are those of the versions that were asked for.
+	// resources are the resources of the versions that we've asked for.
 	resources map[schema.GroupVersion][]metav1.APIResource
-	// asked are versions of these groups that were asked for, even if they are gone, or the API
-	// server behind them did not answer. Others are not kept, or there would be more of them
+	// asked are versions of these groups that we've asked for, even if they no longer exist or the
+	// API server behind them didn't answer. We don't keep others, or their number would grow
 	// without end.
 	asked sets.Set[schema.GroupVersion]
 
-	// mapper knows the paths of resources. It is made of all the rest.
+	// mapper knows the paths of resources. It's made from the other fields.
 	mapper meta.RESTMapper
 }
 
@@ -53,8 +53,8 @@ func (c *catalog) versionsOf(group string) []string {
 	return versions
 }
 
-// isComplete reports whether all versions of a group were asked for. Before, the best version of a
-// kind cannot be told from those that happen to be known.
+// isComplete reports whether we've asked for all versions of a group. Until then, we don't know
+// whether the best known version of a kind is the best one.
 func (c *catalog) isComplete(group string) bool {
 	listed := c.group(group)
 	return listed != nil && !slices.ContainsFunc(listed.Versions,
@@ -68,14 +68,14 @@ func (c *catalog) listed(groups []metav1.APIGroup) *catalog {
 	return (&catalog{groups: groups, resources: c.resources, asked: c.asked}).sealed()
 }
 
-// answers are what the server says about versions of groups.
+// answers are the server's answers about versions of groups.
 type answers struct {
-	resources map[schema.GroupVersion]*metav1.APIResourceList // nil is a version that is gone
+	resources map[schema.GroupVersion]*metav1.APIResourceList // nil is a version that no longer exists
 	failed    map[schema.GroupVersion]error
 }
 
-// listedWith returns a catalog with a list of groups that came with all resources. Of a version
-// that failed, the old ones stay: that a server does not answer says nothing about what it has.
+// listedWith returns a catalog with a list of groups that came with all resources. If a version
+// failed, its old resources stay: a server that doesn't answer says nothing about what it has.
 func (c *catalog) listedWith(groups []metav1.APIGroup, all answers) *catalog {
 	next := &catalog{groups: groups, resources: map[schema.GroupVersion][]metav1.APIResource{},
 		asked: c.asked}
@@ -110,8 +110,8 @@ func (c *catalog) read(a answers) *catalog {
 	return next.sealed()
 }
 
-// sealed makes the mapper. The order is the server's, so that a resource that is in two groups is
-// found in the same one every time. Groups that are not in the list, which may be older, come last.
+// sealed makes the mapper. The order is the server's, so that a resource in two groups is found in
+// the same one every time. Groups that aren't in the list, which may be older, come last.
 func (c *catalog) sealed() *catalog {
 	place := func(group string) int {
 		if i := slices.IndexFunc(c.groups,
@@ -143,8 +143,8 @@ func (c *catalog) sealed() *catalog {
 	return c
 }
 
-// withUnlistedVersions adds the versions that were asked for by name, and are not in the list of
-// groups. They come last.
+// withUnlistedVersions adds versions that were requested by name and aren't in the list of groups.
+// They come last.
 func withUnlistedVersions(group *restmapper.APIGroupResources) *restmapper.APIGroupResources {
 	for _, version := range slices.Sorted(maps.Keys(group.VersionedResources)) {
 		if !slices.ContainsFunc(group.Group.Versions,
@@ -158,11 +158,11 @@ func withUnlistedVersions(group *restmapper.APIGroupResources) *restmapper.APIGr
 	return group
 }
 
-// ErrResourceDiscoveryFailed says for which versions of groups the server did not tell what is in
-// them, and why. It's never a meta.IsNoMatchError: a version that the server says it doesn't have is
-// no failure, and isn't in here.
+// ErrResourceDiscoveryFailed has the versions of groups for which discovery failed, and why. It's
+// never a meta.IsNoMatchError: if the server says that it doesn't have a version, that isn't a
+// failure, and isn't in here.
 //
-// controller-runtime's turns a 404 into a meta.NoResourceMatchError, whoever has sent it.
+// controller-runtime's turns any 404 into a meta.NoResourceMatchError, no matter who sent it.
 type ErrResourceDiscoveryFailed map[schema.GroupVersion]error
 
 // Error implements error.

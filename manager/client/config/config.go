@@ -1,10 +1,10 @@
-// Package config finds the configuration of a client, where one usually finds it.
+// Package config finds a client's configuration in the usual places.
 //
-// A flag, the environment, the pod's service account or the home directory go in; a rest.Config
+// A flag, the environment, the Pod's service account or the home directory go in; a rest.Config
 // comes out.
 //
-// Neighbours: below it is client-go's clientcmd, which reads the files. Above it are programs'
-// main functions.
+// Neighbours: below it is client-go's clientcmd, which reads the files. Above it are programs' main
+// functions.
 package config
 
 import (
@@ -23,22 +23,22 @@ import (
 	"github.com/loopwright/loopwright/manager/log"
 )
 
-// KubeconfigFlagName is the name of the flag that names the file.
+// KubeconfigFlagName is the name of the flag for the file.
 const KubeconfigFlagName = "kubeconfig"
 
-// kubeconfig are the flags of that name: one for each set of flags. They are read when the value is
-// needed, after the command line was parsed, even if another package had made them.
-// controller-runtime reads those of others at once, when they are always empty.
+// kubeconfig has the flags of that name: one for each set of flags. They're read when the value is
+// needed, after the command line was parsed, even if another package made them. controller-runtime
+// reads other packages' flags at once, when they're always empty.
 var kubeconfig struct {
 	mu    sync.Mutex // guards flags
 	flags []*flag.Flag
 }
 
-// The flag is there when the package is loaded, as in controller-runtime: programs rely on it.
+// The flag exists as soon as the package is loaded, as in controller-runtime: programs rely on it.
 func init() { RegisterFlags(flag.CommandLine) }
 
-// RegisterFlags adds the flag --kubeconfig to a set of flags, unless it has one; nil is the set of
-// the command line, which has it already. If several sets have a value, the last one counts.
+// RegisterFlags adds the flag --kubeconfig to a set of flags, unless it has one; nil means the
+// command line's, which already has it. If several sets have a value, the last one counts.
 func RegisterFlags(fs *flag.FlagSet) {
 	if fs == nil {
 		fs = flag.CommandLine
@@ -62,18 +62,18 @@ func flagValue() string {
 	return ""
 }
 
-// GetConfig returns the configuration from the first of these that is there:
+// GetConfig returns the configuration from the first of these that exists:
 //
 //  1. the file that the flag --kubeconfig names
 //  2. the files that the environment variable KUBECONFIG names
-//  3. the service account of the pod in which the program runs
+//  3. the service account of the Pod in which the program runs
 //  4. the file .kube/config in the home directory
 //
-// Client-go's own limit on requests is off, because API servers have priority and fairness. A QPS
-// above zero in the configuration that is returned brings it back.
+// Client-go's own limit on requests is off, because API servers have priority and fairness. To
+// switch it on, set a QPS above zero in the returned configuration.
 func GetConfig() (*rest.Config, error) { return GetConfigWithContext("") }
 
-// GetConfigWithContext is GetConfig for a certain context of the kubeconfig file; empty is the
+// GetConfigWithContext is GetConfig for a specific context of the kubeconfig file; empty means the
 // current one.
 func GetConfigWithContext(context string) (*rest.Config, error) {
 	config, err := load(context)
@@ -86,8 +86,8 @@ func GetConfigWithContext(context string) (*rest.Config, error) {
 	return config, nil
 }
 
-// GetConfigOrDie is GetConfig for main functions: without a configuration it logs why, or writes it
-// to standard error if no logger is set yet, and ends the process.
+// GetConfigOrDie is GetConfig for main functions. Without a configuration it logs why, or writes
+// that to standard error if no logger is set yet, and ends the process.
 func GetConfigOrDie() *rest.Config {
 	config, err := GetConfig()
 	if err != nil {
@@ -104,7 +104,7 @@ func GetConfigOrDie() *rest.Config {
 
 func logger() logr.Logger { return log.RuntimeLog.WithName("client").WithName("config") }
 
-// These are variables for tests, which are in no cluster and in nobody's home.
+// These are variables for tests, which don't run in a cluster or in anybody's home.
 var (
 	inCluster   = rest.InClusterConfig
 	currentUser = user.Current

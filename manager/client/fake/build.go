@@ -3,6 +3,7 @@ package fake
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -17,16 +18,19 @@ import (
 	"github.com/loopwright/loopwright/manager/client/interceptor"
 )
 
-// built counts the clients of a process. No two have the same random numbers, because an object
-// with the UID that one has given it may be put into another.
+// built counts the clients of a process. Each has different random numbers, because an object with
+// a UID from one client may be put into another.
 var built atomic.Uint64
 
-// Build returns the client. It can be called once.
+// Build returns the client. Call it only once.
 func (f *ClientBuilder) Build() client.WithWatch {
 	if f.isBuilt {
 		panic("fake: Build was called before: make a new builder for another client")
 	}
 	f.isBuilt = true
+	if f.scheme == nil {
+		f.scheme = scheme.Scheme
+	}
 	c, err := f.build()
 	if err != nil {
 		panic(fmt.Sprintf("fake: %v", err))
@@ -37,19 +41,17 @@ func (f *ClientBuilder) Build() client.WithWatch {
 	return c
 }
 
-func (f *ClientBuilder) build() (*fakeClient, error) {
-	if f.scheme == nil {
-		f.scheme = scheme.Scheme
+func (f *ClientBuilder) build() (client.WithWatch, error) {
+	if f.likeOriginal {
+		return f.buildLike()
 	}
 	server := fakeapi.New(fakeapi.Options{
 		Seed:               built.Add(1),
 		HideManagedFields:  !f.returnManagedFields,
 		TypeConverters:     f.typeConverters,
-		Loose:              f.likeOriginal,
-		OwnVersions:        f.likeOriginal && !f.oneCounter,
 		NoLog:              true,
 		AnyNamespace:       true,
-		FinalizeNamespaces: !f.likeOriginal,
+		FinalizeNamespaces: true,
 	})
 	known := newKinds(server, f.scheme, f.mapper)
 	for _, obj := range f.withStatus {
@@ -59,38 +61,25 @@ func (f *ClientBuilder) build() (*fakeClient, error) {
 		}
 		known.withStatus[gvk] = true
 	}
-	for _, obj := range f.objects {
+	for _, obj := range f.all() {
 		if err := load(server, known, obj); err != nil {
 			return nil, err
 		}
 	}
 	// The host is in the text of some errors.
 	config := &rest.Config{Host: "http://fake", QPS: -1}
-	if f.likeOriginal {
-		// which tells empty lists from none; protobuf does not
-		config.ContentType = runtime.ContentTypeJSON
-	}
-	live := func(mapper meta.RESTMapper) (client.WithWatch, error) {
-		return client.NewWithWatch(config, client.Options{
-			HTTPClient: &http.Client{Transport: server.Transport()}, Scheme: f.scheme,
-			Mapper: mapper,
-		})
-	}
-	c := &fakeClient{kinds: known, mapper: f.mapper, indexes: &f.indexes}
+	live, err := client.NewWithWatch(config, client.Options{
+		HTTPClient: &http.Client{Transport: server.Transport()}, Scheme: f.scheme, Mapper: known,
+	})
+	c := &fakeClient{WithWatch: live, kinds: known, mapper: f.mapper, indexes: &f.indexes}
 	if c.mapper == nil {
 		c.mapper = known
 	}
-	var err error
-	if !f.likeOriginal {
-		c.WithWatch, err = live(known)
-		return c, err
-	}
-	if c.WithWatch, err = live(inScope{known, meta.RESTScopeNamespace}); err != nil {
-		return nil, err
-	}
-	c.loose, err = live(inScope{known, meta.RESTScopeRoot})
 	return c, err
 }
+
+// all returns the builder's objects and lists, in the order in which they're added.
+func (f *ClientBuilder) all() []runtime.Object { return slices.Concat(f.objects, f.lists, f.others) }
 
 // load puts an object, or the items of a list, into the cluster.
 func load(server *fakeapi.Server, known *kinds, obj runtime.Object) error {
@@ -124,7 +113,7 @@ func load(server *fakeapi.Server, known *kinds, obj runtime.Object) error {
 	if err != nil {
 		return err
 	}
-	// Objects that several tests share are not written twice.
+	// Objects that several tests share aren't written twice.
 	if m.GetResourceVersion() == "" {
 		m.SetResourceVersion(stored.GetResourceVersion())
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// indexes stand for those of a cache. A list that selects by a field needs one, even for a field
-// that a server can select by: in production the client reads from a cache, which cannot.
+// indexes replace those of a cache. A list that selects by a field needs one, even for a field that
+// a server can select by: in production the client reads from a cache, which can't.
 type indexes struct {
 	mu     sync.RWMutex // guards byKind
 	byKind map[schema.GroupVersionKind]map[string]index
@@ -53,53 +53,40 @@ func (in *indexes) get(gvk schema.GroupVersionKind, field string) (index, bool) 
 	return x, found
 }
 
-// AddIndex adds an index to a client of this package, as ClientBuilder.WithIndex does. It is for
-// code that adds indexes at run time. It panics if the client is another one, and returns an error
-// if there is such an index.
+// AddIndex adds an index to a client of this package, as ClientBuilder.WithIndex does. It's for
+// code that adds indexes at run time. It panics if it's a different client, and returns an error if
+// the index already exists.
 func AddIndex(
 	c client.Client, obj runtime.Object, field string, extractValue client.IndexerFunc,
 ) error {
-	fake, ok := unwrap(c)
-	if !ok {
+	in := indexesOf(c)
+	if in == nil {
 		panic(fmt.Sprintf("fake: AddIndex: a %T is no fake client", c))
 	}
-	gvk, err := fake.GroupVersionKindFor(obj)
+	gvk, err := c.GroupVersionKindFor(obj)
 	if err != nil {
 		return err
 	}
-	return fake.indexes.add(gvk, field, index{obj, extractValue})
+	return in.add(gvk, field, index{obj, extractValue})
 }
 
-// unwrap finds the fake client behind interceptors.
-func unwrap(c client.Client) (*fakeClient, bool) {
-	for {
-		if fake, ok := c.(*fakeClient); ok {
-			return fake, true
-		}
-		wrapper, ok := c.(interface{ Unwrap() client.WithWatch })
-		if !ok {
-			return nil, false
-		}
-		c = wrapper.Unwrap()
+// indexesOf finds the fake client behind interceptors, and returns nil if there is none.
+func indexesOf(c client.Client) *indexes {
+	switch c := c.(type) {
+	case *fakeClient:
+		return c.indexes
+	case *likeClient:
+		return c.indexes
+	case interface{ Unwrap() client.WithWatch }:
+		return indexesOf(c.Unwrap())
 	}
+	return nil
 }
 
-// List implements client.Reader. What is selected by field comes in one piece, without regard to
-// a limit, as from an index.
+// List implements client.Reader. A list that selects by field is complete, whatever the limit is,
+// as from an index.
 func (c *fakeClient) List(
 	ctx context.Context, list client.ObjectList, opts ...client.ListOption,
-) error {
-	if err := c.list(ctx, list, opts); err != nil || c.loose == nil {
-		return err
-	}
-	return meta.EachListItem(list, func(item runtime.Object) error {
-		forgetKind(item)
-		return nil
-	})
-}
-
-func (c *fakeClient) list(
-	ctx context.Context, list client.ObjectList, opts []client.ListOption,
 ) error {
 	options := client.ListOptions{}
 	options.ApplyOptions(opts)
@@ -111,7 +98,7 @@ func (c *fakeClient) list(
 		return err
 	}
 	gvk.Kind = strings.TrimSuffix(gvk.Kind, "List")
-	conditions, err := c.conditions(gvk, options.FieldSelector)
+	conditions, err := c.indexes.conditions(gvk, options.FieldSelector)
 	if err != nil {
 		return err
 	}
@@ -142,7 +129,7 @@ type condition struct {
 	value string
 }
 
-func (c *fakeClient) conditions(
+func (in *indexes) conditions(
 	gvk schema.GroupVersionKind, selector fields.Selector,
 ) ([]condition, error) {
 	var out []condition
@@ -151,7 +138,7 @@ func (c *fakeClient) conditions(
 			return nil, fmt.Errorf("list %s by %s: an index finds only what is equal", gvk.Kind,
 				selector)
 		}
-		x, found := c.indexes.get(gvk, r.Field)
+		x, found := in.get(gvk, r.Field)
 		if !found {
 			return nil, fmt.Errorf("list %s by the field %q: there is no index with this name "+
 				"for %s; "+
@@ -163,8 +150,8 @@ func (c *fakeClient) conditions(
 	return out, nil
 }
 
-// fulfils reports whether the indexes have the object under all the values. A function that
-// expects another Go type than the list has gets the object in its own.
+// fulfils reports whether the indexes have the object under all the values. A function that expects
+// a different Go type than the list's gets the object in its own type.
 func (c *fakeClient) fulfils(
 	ctx context.Context, gvk schema.GroupVersionKind, item client.Object,
 	conditions []condition,

@@ -15,8 +15,8 @@ import (
 	"github.com/loopwright/loopwright/internal/fakeapi"
 )
 
-// kinds are the kinds that a client has met. They are registered with the server one by one, when
-// a request needs them: a scheme may have hundreds. It is the RESTMapper of the client.
+// kinds are the kinds that a client has met. They're registered with the server one by one, when a
+// request needs them: a scheme may have hundreds. It's the client's RESTMapper.
 type kinds struct {
 	server     *fakeapi.Server
 	scheme     *runtime.Scheme
@@ -32,12 +32,12 @@ func newKinds(server *fakeapi.Server, scheme *runtime.Scheme, mapper meta.RESTMa
 		withStatus: map[schema.GroupVersionKind]bool{}, met: map[schema.GroupVersionKind]*kind{}}
 }
 
-// kind is a kind as the server has it.
+// kind is a kind as the server knows it.
 type kind struct {
 	fakeapi.Kind
 	scope scope
-	// settled: it is known whether the kind is in namespaces. Until then every request decides it
-	// anew, for there is no object that could contradict.
+	// settled: we know whether the kind is namespaced. Until then every request decides it again,
+	// because no object can contradict it.
 	settled bool
 }
 
@@ -56,22 +56,7 @@ func (s *scope) Name() meta.RESTScopeName {
 	return meta.RESTScopeNameNamespace
 }
 
-// inScope are kinds that are all in namespaces, or all in none.
-type inScope struct {
-	*kinds
-	scope meta.RESTScope
-}
-
-// RESTMapping implements meta.RESTMapper.
-func (in inScope) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
-	mapping, err := in.kinds.RESTMapping(gk, versions...)
-	if err == nil {
-		mapping.Scope = in.scope
-	}
-	return mapping, err
-}
-
-// meet returns a kind, of which an object in this namespace is asked for, or created.
+// meet returns a kind when an object in this namespace is requested or created.
 func (ks *kinds) meet(gvk schema.GroupVersionKind, namespace string, creates bool) *kind {
 	ks.mu.Lock()
 	defer ks.mu.Unlock()
@@ -88,7 +73,7 @@ func (ks *kinds) meet(gvk schema.GroupVersionKind, namespace string, creates boo
 	return k
 }
 
-// findLocked returns the kind, and registers it with the server if it is new.
+// findLocked returns the kind, and registers it with the server if it's new.
 func (ks *kinds) findLocked(gvk schema.GroupVersionKind) *kind {
 	if k := ks.met[gvk]; k != nil {
 		return k
@@ -104,8 +89,8 @@ func (ks *kinds) findLocked(gvk schema.GroupVersionKind) *kind {
 	return k
 }
 
-// describe says all that can be known of a kind that the server has not served yet. sure is false
-// if the scope is a guess.
+// describe returns everything that we can know about a kind that the server hasn't served yet. sure
+// is false if the scope is a guess.
 func (ks *kinds) describe(gvk schema.GroupVersionKind) (k fakeapi.Kind, sure bool) {
 	plural, _ := meta.UnsafeGuessKindToResource(gvk)
 	k = fakeapi.Kind{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind,
@@ -137,8 +122,8 @@ func (ks *kinds) describe(gvk schema.GroupVersionKind) (k fakeapi.Kind, sure boo
 	return k, sure
 }
 
-// isClusterScoped reports whether objects of a Kubernetes kind are in no namespace. Nothing in a Go
-// type says so, but the generated clients do: CoreV1().Pods(namespace), and CoreV1().Nodes().
+// isClusterScoped reports whether a Kubernetes kind has no namespaces. A Go type doesn't show that,
+// but the generated clients do: CoreV1().Pods(namespace), and CoreV1().Nodes().
 func isClusterScoped(gvk schema.GroupVersionKind) (root, known bool) {
 	obj, err := scheme.Scheme.New(gvk)
 	if err != nil {

@@ -1,12 +1,17 @@
 package fake_test
 
 import (
+	"context"
+	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -70,9 +75,34 @@ func TestANamespaceIsAPartOfTheNameIfTheTestSaysSo(t *testing.T) {
 
 	require.NoError(t, c.Create(ctx, &corev1.Node{ObjectMeta: inShop("n")}))
 	require.True(t, isGone(t, c, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}))
-	namespaced, err := c.IsObjectNamespaced(&corev1.Node{})
-	require.NoError(t, err)
-	require.False(t, namespaced, "what a kind is does not change")
+	_, err := c.IsObjectNamespaced(&corev1.Node{})
+	require.True(t, meta.IsNoMatchError(err), "a mapper that knows kinds has to be given")
+}
+
+// Tests of admission and of names that are generated elsewhere have such objects.
+func TestAnObjectOfTheBuilderNeedsNoNameIfTheTestSaysSo(t *testing.T) {
+	c := like().WithObjects(&corev1.ConfigMap{}).Build()
+	require.False(t, isGone(t, c, &corev1.ConfigMap{}))
+}
+
+// The next line of the program may be an assignment, which panics if the map is nil.
+func TestAnEmptyMapStaysAnEmptyMapIfTheTestSaysSo(t *testing.T) {
+	c := like().Build()
+	made := configMap("a")
+	made.Annotations, made.Data = map[string]string{}, map[string]string{}
+	require.NoError(t, c.Create(t.Context(), made))
+	made.Annotations["a"], made.Data["b"] = "c", "d"
+	require.NoError(t, c.Update(t.Context(), made))
+	require.Equal(t, "c", read(t, c, configMap("a")).Annotations["a"])
+}
+
+// A scheme is often shared by all tests of a package, which run in parallel.
+func TestAKindWithoutAGoTypeStaysOutOfTheScheme(t *testing.T) {
+	c := like().Build()
+	stranger := looseWidget("a")
+	stranger.SetKind("Stranger")
+	require.NoError(t, c.Create(t.Context(), stranger))
+	require.False(t, c.Scheme().Recognizes(shop.WithKind("Stranger")))
 }
 
 func TestWhatIsStoredIsWhatWasGivenIfTheTestSaysSo(t *testing.T) {
@@ -201,4 +231,41 @@ func TestObjectsOfAListHaveNoKindIfTheTestSaysSo(t *testing.T) {
 	untyped.SetGroupVersionKind(shop.WithKind("WidgetList"))
 	require.NoError(t, c.List(t.Context(), untyped))
 	require.Equal(t, "Widget", untyped.Items[0].GetKind(), "without a Go type, the kind is all that says what it is")
+}
+
+// readingPatch reads before it patches, as some patches of users do.
+type readingPatch struct {
+	client.Patch
+	client client.Client
+}
+
+// Data implements client.Patch.
+func (p readingPatch) Data(obj client.Object) ([]byte, error) {
+	if err := p.client.Get(context.Background(), client.ObjectKeyFromObject(obj), configMap("")); err != nil {
+		return nil, err
+	}
+	return p.Patch.Data(obj)
+}
+
+// A reconciler has several workers, and a patch may be anybody's code.
+func TestSeveralGoroutinesMayUseTheClientIfItIsLikeControllerRuntimesToo(t *testing.T) {
+	c := like().WithObjects(configMap("shared")).Build()
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			stranger := looseWidget(strconv.Itoa(i))
+			stranger.SetKind("Stranger" + strconv.Itoa(i%2))
+			list := &unstructured.UnstructuredList{}
+			list.SetGroupVersionKind(stranger.GroupVersionKind())
+			label := readingPatch{client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`)), c}
+			for _, err := range []error{
+				c.Create(t.Context(), stranger), c.List(t.Context(), list), c.Patch(t.Context(), configMap("shared"), label),
+				c.Get(t.Context(), client.ObjectKeyFromObject(stranger), stranger), c.Delete(t.Context(), stranger),
+			} {
+				assert.NoError(t, err)
+			}
+		})
+	}
+	all.Wait()
+	require.Equal(t, "1007", read(t, c, configMap("shared")).ResourceVersion)
 }

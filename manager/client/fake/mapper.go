@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// RESTMapping implements meta.RESTMapper. There is a mapping for every kind.
+// RESTMapping implements meta.RESTMapper. There's a mapping for every kind.
 func (ks *kinds) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
 	if len(versions) == 0 {
 		for _, gv := range ks.scheme.VersionsForGroupKind(gk) {
@@ -80,10 +80,10 @@ func (ks *kinds) String() string {
 	return fmt.Sprintf("the kinds of a fake client, %d met", len(ks.met))
 }
 
-// all is a mapper of all kinds of the scheme, and of those that were met. It is made for every
-// question that starts from a resource: they are rare.
+// all returns a mapper of all kinds of the scheme, and of those that were met. It's made again for
+// every call that starts from a resource, because these are rare.
 //
-// Where a resource has several kinds, it prefers the core group and the newest version.
+// If a resource has several kinds, it prefers the core group and the newest version.
 func (ks *kinds) all() meta.RESTMapper {
 	mapper := meta.NewDefaultRESTMapper(nil)
 	ks.mu.Lock()
@@ -107,7 +107,7 @@ func (ks *kinds) all() meta.RESTMapper {
 	return out
 }
 
-// groupsLocked are the groups in the order of their names. No server has extensions any more.
+// groupsLocked returns the groups, sorted by name. No server has extensions any more.
 func (ks *kinds) groupsLocked() []string {
 	seen := map[string]bool{}
 	for gvk := range ks.met {
@@ -122,7 +122,8 @@ func singular(gvk schema.GroupVersionKind) string {
 	return singular.Resource
 }
 
-// isObject says whether this is a kind of objects: not of lists, options or events of a watch.
+// isObject reports whether this is a kind of objects, as opposed to lists, options or a watch's
+// events.
 func (ks *kinds) isObject(gvk schema.GroupVersionKind) bool {
 	if gvk.Version == "__internal" {
 		return false

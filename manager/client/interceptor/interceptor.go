@@ -1,8 +1,8 @@
-// Package interceptor puts functions in the place of a client's methods. It is for tests: a write
-// that fails once, a read that is late.
+// Package interceptor replaces a client's methods with functions. It's for tests: a write that
+// fails once, a read that is late.
 //
-// A call comes in; the function for it gets the client that it stands in front of, and may call
-// it, or not.
+// When you call the client, the function for that method gets the real client, and may call it or
+// not.
 //
 // Neighbours: below it is the client. Above it are users' tests.
 package interceptor
@@ -16,10 +16,11 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// Funcs are called instead of the client's methods. One that is nil leaves the method as it is.
+// Funcs are called instead of the client's methods. If a function is nil, the method stays as it
+// is.
 //
-// SubResource is instead of all the functions that begin with this word. They are called for
-// statuses, too, whose subresource is "status".
+// SubResource replaces all the functions that begin with this word. They're also called for
+// statuses, whose subresource is "status".
 type Funcs struct {
 	Get func(ctx context.Context, client client.WithWatch, key client.ObjectKey,
 		obj client.Object, opts ...client.GetOption) error
@@ -52,8 +53,8 @@ type Funcs struct {
 		obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error
 }
 
-// NewClient returns a client whose calls go to funcs, where there is one, and else to
-// interceptedClient.
+// NewClient returns a client that calls the functions in funcs, and interceptedClient's methods
+// where there is none.
 func NewClient(interceptedClient client.WithWatch, funcs Funcs) client.WithWatch {
 	return &interceptor{interceptedClient, funcs}
 }
@@ -63,7 +64,7 @@ type interceptor struct {
 	funcs Funcs
 }
 
-// Unwrap returns the client that this one stands in front of.
+// Unwrap returns the real client.
 func (i *interceptor) Unwrap() client.WithWatch { return i.WithWatch }
 
 // Get implements client.Reader.

@@ -40,7 +40,7 @@ func TestAFakeInformerHasToldAllItsHandlersWhenItReturns(t *testing.T) {
 	require.NoError(t, err)
 	_, err = fake.AddEventHandlerWithResyncPeriod(heard("second", &told), 1)
 	require.NoError(t, err)
-	_, err = fake.Informer().AddEventHandlerWithOptions(heard("third", &told), informer.HandlerOptions{})
+	_, err = fake.Informer().AddEventHandlerWithOptions(heard("third", &told), informer.ResourceEventHandlerOptions{})
 	require.NoError(t, err)
 	fake.Add(pod("web"))
 	require.Equal(t, []string{"first add web", "second add web", "third add web"}, told)

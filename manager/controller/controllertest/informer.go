@@ -1,8 +1,8 @@
-// Package controllertest has stand-ins for what a controller is connected to, for tests of
-// handlers, sources and controllers that need no server.
+// Package controllertest has stand-ins for a controller's surroundings, for tests of handlers,
+// sources and controllers that run without a server.
 //
-// Neighbours: below it is package cache, whose Informer FakeInformer is. Beside it is informertest,
-// which makes a cache of fake informers.
+// Neighbours: below it is package cache; a FakeInformer is one of its Informers. Beside it is
+// informertest, which makes a cache of fake informers.
 package controllertest
 
 import (
@@ -18,10 +18,10 @@ import (
 	"github.com/loopwright/loopwright/manager/cache"
 )
 
-// FakeInformer is an Informer that tells its handlers what a test says. NewFakeInformer makes one.
+// FakeInformer is an Informer that tells its handlers what a test wants. NewFakeInformer makes one.
 //
-// A handler is told what happens after it was added, on the goroutine of the test. When the call of
-// Add returns, all handlers have returned.
+// A handler hears only what happens after it was added, on the test's goroutine. When Add returns,
+// all handlers have returned.
 type FakeInformer struct {
 	// RunCount is how often Run was called.
 	RunCount int
@@ -34,7 +34,7 @@ type FakeInformer struct {
 
 var _ cache.Informer = (*FakeInformer)(nil)
 
-// InformerOptions are what NewFakeInformer can be told.
+// InformerOptions are the options of NewFakeInformer.
 type InformerOptions struct {
 	// Synced says that the informer has listed already.
 	Synced bool
@@ -66,20 +66,20 @@ func NewFakeInformer(opts ...InformerOption) *FakeInformer {
 	return f
 }
 
-// Synced says that the first list is there. It may be called once.
+// Synced says that the first list has arrived. Call it only once.
 func (f *FakeInformer) Synced() { close(f.synced) }
 
-// Add tells all handlers of an object that is new.
+// Add tells all handlers about a new object.
 func (f *FakeInformer) Add(obj metav1.Object) {
 	f.tell(func(h informer.ResourceEventHandler) { h.OnAdd(obj, false) })
 }
 
-// Update tells all handlers of a change.
+// Update tells all handlers about a change.
 func (f *FakeInformer) Update(oldObj, newObj metav1.Object) {
 	f.tell(func(h informer.ResourceEventHandler) { h.OnUpdate(oldObj, newObj) })
 }
 
-// Delete tells all handlers of an object's end.
+// Delete tells all handlers that an object was deleted.
 func (f *FakeInformer) Delete(obj metav1.Object) {
 	f.tell(func(h informer.ResourceEventHandler) { h.OnDelete(obj) })
 }
@@ -111,9 +111,9 @@ func (f *FakeInformer) AddEventHandlerWithResyncPeriod(
 	return f.AddEventHandler(handler)
 }
 
-// AddEventHandlerWithOptions implements cache.Informer. It looks at none of the options.
+// AddEventHandlerWithOptions implements cache.Informer. It ignores the options.
 func (f *FakeInformer) AddEventHandlerWithOptions(
-	handler informer.ResourceEventHandler, _ informer.HandlerOptions,
+	handler informer.ResourceEventHandler, _ informer.ResourceEventHandlerOptions,
 ) (informer.ResourceEventHandlerRegistration, error) {
 	return f.AddEventHandler(handler)
 }
@@ -133,7 +133,7 @@ func (f *FakeInformer) RemoveEventHandler(handle informer.ResourceEventHandlerRe
 	return nil
 }
 
-// AddIndexers implements cache.Informer. There is no store, so it does nothing.
+// AddIndexers implements cache.Informer. There's no store, so it does nothing.
 func (f *FakeInformer) AddIndexers(informer.Indexers) error { return nil }
 
 // HasSynced implements cache.Informer.
@@ -167,8 +167,8 @@ func (f *FakeInformer) Run(<-chan struct{}) { f.RunCount++ }
 // RunWithContext counts the call.
 func (f *FakeInformer) RunWithContext(context.Context) { f.RunCount++ }
 
-// fakeRegistration is that of a handler, which has been told all there is when the informer has
-// synced.
+// fakeRegistration is a handler's registration. The handler has had the whole first list when the
+// informer has synced.
 type fakeRegistration struct {
 	of      *FakeInformer
 	handler informer.ResourceEventHandler

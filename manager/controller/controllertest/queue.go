@@ -11,25 +11,28 @@ import (
 	"github.com/loopwright/loopwright/workqueue"
 )
 
-// Queue is a rate-limited queue for tests, to which everything is added at once: a delay and a
-// failure make no difference.
+// Queue is a TypedQueue whose requests are the names of objects.
+type Queue = TypedQueue[reconcile.Request]
+
+// TypedQueue is a rate-limited queue for tests. It adds everything at once: delays and failures
+// make no difference.
 //
 //	queue := &controllertest.Queue{TypedInterface: workqueue.NewTyped[reconcile.Request]()}
-type Queue struct {
-	workqueue.TypedInterface[reconcile.Request]
+type TypedQueue[request comparable] struct {
+	workqueue.TypedInterface[request]
 
 	AddedRateLimitedLock sync.Mutex // guards AddedRatelimited
-	// AddedRatelimited are the requests that AddRateLimited was called with.
+	// AddedRatelimited are the requests that were passed to AddRateLimited.
 	AddedRatelimited []any
 }
 
 var _ workqueue.TypedRateLimitingInterface[reconcile.Request] = (*Queue)(nil)
 
 // AddAfter adds the item at once.
-func (q *Queue) AddAfter(item reconcile.Request, _ time.Duration) { q.Add(item) }
+func (q *TypedQueue[request]) AddAfter(item request, _ time.Duration) { q.Add(item) }
 
-// AddRateLimited adds the item at once, and writes it down.
-func (q *Queue) AddRateLimited(item reconcile.Request) {
+// AddRateLimited adds the item at once, and remembers it in AddedRatelimited.
+func (q *TypedQueue[request]) AddRateLimited(item request) {
 	q.AddedRateLimitedLock.Lock()
 	q.AddedRatelimited = append(q.AddedRatelimited, item)
 	q.AddedRateLimitedLock.Unlock()
@@ -37,12 +40,12 @@ func (q *Queue) AddRateLimited(item reconcile.Request) {
 }
 
 // Forget does nothing.
-func (q *Queue) Forget(reconcile.Request) {}
+func (q *TypedQueue[request]) Forget(request) {}
 
 // NumRequeues is always 0.
-func (q *Queue) NumRequeues(reconcile.Request) int { return 0 }
+func (q *TypedQueue[request]) NumRequeues(request) int { return 0 }
 
-// ErrorType is an object that no scheme knows, to see what happens then.
+// ErrorType is an object that no scheme knows, for tests of that error.
 type ErrorType struct{}
 
 var _ runtime.Object = ErrorType{}

@@ -1,14 +1,14 @@
-// Package controllerutil has the changes that almost every controller makes: it makes an object or
-// corrects it, says who owns it, and holds up the deletion of another one.
+// Package controllerutil has the changes that almost every controller makes: create or correct an
+// object, say who owns it, and block the deletion of another one.
 //
-// Data flow: an object, and what the caller wants of it -> the change in memory -> for
+// Data flow: an object, and the changes that the caller wants -> the object in memory -> for
 // CreateOrUpdate and CreateOrPatch, one read and as few writes as possible.
 //
 // Neighbours: below it is the client. Above it are reconcilers, and package finalizer. Package
 // conditions does for the status what CreateOrPatch does for the rest.
 //
-// The functions that change an object's lists make new lists. An object that shares its lists with
-// a cached one, as a copy with `copy := *object` does, can be given to them.
+// The functions that change an object's lists make new lists. So you can pass them an object that
+// shares its lists with a cached one, as a copy with `copy := *object` does.
 package controllerutil
 
 import (
@@ -23,30 +23,30 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// OperationResult says what CreateOrUpdate or CreateOrPatch has done. It ends the sentence "the
-// Deployment was ...".
+// OperationResult says what CreateOrUpdate or CreateOrPatch has done. It completes the sentence
+// "the Deployment was ...".
 type OperationResult string
 
 const (
 	// OperationResultNone means that nothing was written.
 	OperationResultNone OperationResult = "unchanged"
-	// OperationResultCreated means that the object is new.
+	// OperationResultCreated means that the object was created.
 	OperationResultCreated OperationResult = "created"
-	// OperationResultUpdated means that the object has changed, and its status has not.
+	// OperationResultUpdated means that the object has changed, but not its status.
 	OperationResultUpdated OperationResult = "updated"
-	// OperationResultUpdatedStatus means that the object has changed, and so has its status. This
+	// OperationResultUpdatedStatus means that both the object and its status have changed. This
 	// took two writes.
 	OperationResultUpdatedStatus OperationResult = "updatedStatus"
-	// OperationResultUpdatedStatusOnly means that nothing but the status has changed.
+	// OperationResultUpdatedStatusOnly means that only the status has changed.
 	OperationResultUpdatedStatusOnly OperationResult = "updatedStatusOnly"
 )
 
-// MutateFn changes an object, which it knows from its surroundings, into what it should be. It
-// must leave the object's name and namespace as they are.
+// MutateFn changes an object, which it captures from its surroundings, into what it should be. It
+// must leave the object's name and namespace alone.
 type MutateFn func() error
 
-// CreateOrUpdate reads the object into obj, lets f change it, and writes it if f made a
-// difference. If the object is not there, f changes obj as it is, and that is created.
+// CreateOrUpdate reads the object into obj, lets f change it, and writes it if f made a difference.
+// If the object doesn't exist, f changes obj as it is, and the result is created.
 //
 //	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
 //	result, err := controllerutil.CreateOrUpdate(ctx, c, service, func() error {
@@ -54,18 +54,17 @@ type MutateFn func() error
 //		return controllerutil.SetControllerReference(deployment, service, c.Scheme())
 //	})
 //
-// Guarantees: if f makes no difference, nothing is written. The update is a conflict if the object
-// has changed since it was read, as long as f leaves its resourceVersion alone.
+// Guarantees: if f makes no difference, nothing is written. If the object has changed since the
+// read, the update fails with a conflict, as long as f leaves its resourceVersion alone.
 //
-// Caveats: set fields in f, and nothing but the name before: what was read replaces the rest. An f
-// that replaces the whole object takes its resourceVersion away, and the update overwrites whatever
-// others have changed. Where f resets a field that the server gives a default, there is always a
-// difference, and each call sends an update. So set single fields, or all those that have defaults.
-// What f changes in the status is not written.
+// Caveats: before the call, set only the name; set all other fields in f, because the read
+// overwrites them. An f that replaces the whole object also drops its resourceVersion, and the
+// update then overwrites whatever others have changed. If f resets a field for which the server has
+// a default, there's always a difference, and each call sends an update. So set single fields, or
+// also all those that have defaults. Changes that f makes to the status aren't written.
 //
-// Errors: those of the client, of which IsConflict and IsAlreadyExists mean that the object was
-// changed or made after the read, or that the read came from a cache that is behind; those of f, as
-// they are.
+// Errors: the client's, of which IsConflict and IsAlreadyExists mean that the object was changed or
+// created after the read, or that the read came from a cache that is behind; and f's, unchanged.
 func CreateOrUpdate(
 	ctx context.Context, c client.Client, obj client.Object, f MutateFn,
 ) (OperationResult, error) {
@@ -90,7 +89,7 @@ func CreateOrUpdate(
 	return OperationResultUpdated, nil
 }
 
-// readOrCreate reads an object. If it is not there, it is changed by f and created.
+// readOrCreate reads an object. If it doesn't exist, f changes it and it's created.
 func readOrCreate(
 	ctx context.Context, c client.Client, obj client.Object, f MutateFn,
 ) (found bool, err error) {
@@ -104,7 +103,7 @@ func readOrCreate(
 	return false, c.Create(ctx, obj)
 }
 
-// mutate calls f, and makes sure that it is still about the same object.
+// mutate calls f, and makes sure that it's still the same object.
 func mutate(obj client.Object, f MutateFn) error {
 	if f == nil {
 		return nil
@@ -120,8 +119,8 @@ func mutate(obj client.Object, f MutateFn) error {
 	return nil
 }
 
-// AddFinalizer adds a finalizer, unless the object has it, and reports whether it did. The caller
-// has to write the object: before the finalizer's owner makes what has to be cleaned up.
+// AddFinalizer adds a finalizer, unless the object has it, and reports whether it did. You have to
+// write the object before you make anything that the finalizer's owner has to clean up.
 func AddFinalizer(o client.Object, finalizer string) (finalizersUpdated bool) {
 	if ContainsFinalizer(o, finalizer) {
 		return false
@@ -130,9 +129,9 @@ func AddFinalizer(o client.Object, finalizer string) (finalizersUpdated bool) {
 	return true
 }
 
-// RemoveFinalizer removes a finalizer, and reports whether the object had it. The caller has to
-// write the object: after it is certain that everything has been cleaned up. Nobody looks at the
-// object again once its last finalizer is gone.
+// RemoveFinalizer removes a finalizer, and reports whether the object had it. You have to write the
+// object, and only after you're certain that everything has been cleaned up. A deleted object
+// disappears with its last finalizer, so nobody looks at it again.
 func RemoveFinalizer(o client.Object, finalizer string) (finalizersUpdated bool) {
 	if !ContainsFinalizer(o, finalizer) {
 		return false

@@ -15,18 +15,17 @@ import (
 // OwnerReferenceOption changes an owner reference before it is set.
 type OwnerReferenceOption func(*metav1.OwnerReference)
 
-// WithBlockOwnerDeletion says whether the owner has to wait for the object, when somebody deletes
-// the owner in the foreground.
+// WithBlockOwnerDeletion says whether a foreground deletion of the owner waits for the object.
 func WithBlockOwnerDeletion(blockOwnerDeletion bool) OwnerReferenceOption {
 	return func(ref *metav1.OwnerReference) { ref.BlockOwnerDeletion = &blockOwnerDeletion }
 }
 
-// AlreadyOwnedError says that another object controls the object. Two that did so would undo each
+// AlreadyOwnedError says that another object controls the object. Two controllers would undo each
 // other's work.
 type AlreadyOwnedError struct {
-	// Object is the one that was to be controlled.
+	// Object is the object that you wanted to control.
 	Object metav1.Object
-	// Owner controls it already.
+	// Owner is its controller.
 	Owner metav1.OwnerReference
 }
 
@@ -37,12 +36,12 @@ func (e *AlreadyOwnedError) Error() string {
 }
 
 // SetControllerReference makes owner the controller of controlled, in memory. The garbage collector
-// deletes the object after its last owner, and EnqueueRequestForOwner asks for the controller when
+// deletes the object after its last owner, and EnqueueRequestForOwner enqueues the controller when
 // the object changes. A foreground deletion of the owner waits for the object, unless an option
 // says otherwise.
 //
-// An object has one controller. If it is an object of the owner's name and kind, the reference is
-// replaced. So an owner that was deleted and made again takes over what its predecessor has left.
+// An object has one controller. If that is an object with the owner's name and kind, the reference
+// is replaced. So an owner that was deleted and created again takes over its predecessor's objects.
 //
 // Errors: AlreadyOwnedError if something else controls the object; an owner in a namespace can own
 // only objects in that namespace; the scheme has to know the owner's kind.
@@ -65,8 +64,8 @@ func SetControllerReference(
 	return nil
 }
 
-// SetOwnerReference makes owner one of the owners of object, in memory, and not its controller. A
-// reference to an object of this name and kind is replaced.
+// SetOwnerReference makes owner one of the object's owners, in memory, but not its controller. A
+// reference to an object with this name and kind is replaced.
 //
 // Errors: an owner in a namespace can own only objects in that namespace; the scheme has to know
 // the owner's kind.
@@ -84,7 +83,7 @@ func SetOwnerReference(
 	return nil
 }
 
-// referenceTo is a reference by which owner may own object.
+// referenceTo returns a reference from object to owner.
 func referenceTo(
 	owner, object metav1.Object, scheme *runtime.Scheme,
 ) (metav1.OwnerReference, error) {
@@ -97,8 +96,8 @@ func referenceTo(
 }
 
 // mayOwn returns an error unless owner is where the garbage collector would look for it. A
-// reference has no namespace, so it would look in that of the object, find nothing, and delete the
-// object. For an object in no namespace it would not know where to look, and never delete it.
+// reference has no namespace, so it would look in the object's, find nothing, and delete the
+// object. For an object without a namespace it wouldn't know where to look, and never delete it.
 func mayOwn(owner, object metav1.Object) error {
 	from, to := owner.GetNamespace(), object.GetNamespace()
 	switch {
@@ -115,7 +114,7 @@ func mayOwn(owner, object metav1.Object) error {
 	}
 }
 
-// nameOf is a reference that has the owner's kind and name, and nothing else.
+// nameOf returns a reference with only the owner's kind and name.
 func nameOf(owner metav1.Object, scheme *runtime.Scheme) (metav1.OwnerReference, error) {
 	typed, ok := owner.(runtime.Object)
 	if !ok {
@@ -131,8 +130,8 @@ func nameOf(owner metav1.Object, scheme *runtime.Scheme) (metav1.OwnerReference,
 		Name: owner.GetName()}, nil
 }
 
-// HasOwnerReference reports whether one of the references is to an object of obj's group, kind and
-// name. It may be another one, which had that name before: to know, compare the UIDs, as
+// HasOwnerReference reports whether one of the references is to an object with obj's group, kind
+// and name. That may be an earlier object with this name: to be sure, compare the UIDs, as
 // metav1.IsControlledBy does.
 //
 // Errors: the scheme has to know obj's kind.
@@ -154,16 +153,16 @@ func HasControllerReference(object metav1.Object) bool {
 // RemoveOwnerReference removes the object's reference to owner, in memory. An object that loses its
 // last owner stays.
 //
-// Errors: there is no such reference; the scheme has to know the owner's kind.
+// Errors: there's no such reference; the scheme has to know the owner's kind.
 func RemoveOwnerReference(owner, object metav1.Object, scheme *runtime.Scheme) error {
 	return removeOwner(owner, object, scheme, func(metav1.OwnerReference) bool { return true })
 }
 
-// RemoveControllerReference removes the object's reference to owner, which is its controller, in
-// memory. Another one can be set then.
+// RemoveControllerReference removes the object's reference to owner, its controller, in memory.
+// After that, you can set another one.
 //
-// Errors: there is no such reference, or it is not that of the controller; the scheme has to know
-// the owner's kind.
+// Errors: there's no such reference, or it isn't the controller's; the scheme has to know the
+// owner's kind.
 func RemoveControllerReference(owner, object metav1.Object, scheme *runtime.Scheme) error {
 	return removeOwner(owner, object, scheme, isController)
 }
@@ -189,9 +188,9 @@ func removeOwner(
 	return nil
 }
 
-// sameOwner reports whether both references name the same owner. The version does not count: an
-// object is the same in all of them. Neither does the UID: an owner that was made again under its
-// old name takes the place of the one before.
+// sameOwner reports whether both references name the same owner. The version doesn't count, because
+// an object is the same in all versions. Neither does the UID: an owner that was created again
+// replaces the earlier one of that name.
 func sameOwner(a, b metav1.OwnerReference) bool {
 	left, err := schema.ParseGroupVersion(a.APIVersion)
 	right, err2 := schema.ParseGroupVersion(b.APIVersion)
@@ -199,15 +198,15 @@ func sameOwner(a, b metav1.OwnerReference) bool {
 		a.Name == b.Name
 }
 
-// indexOwner is the place of the first reference to that owner, or -1.
+// indexOwner returns the index of the first reference to that owner, or -1.
 func indexOwner(owners []metav1.OwnerReference, owner metav1.OwnerReference) int {
 	return slices.IndexFunc(owners, func(ref metav1.OwnerReference) bool {
 		return sameOwner(ref, owner)
 	})
 }
 
-// withOwner is a new list, in which the reference is in the place of the one to that owner, or else
-// at the end.
+// withOwner returns a new list, in which ref replaces the reference to that owner, or else is at
+// the end.
 func withOwner(owners []metav1.OwnerReference, ref metav1.OwnerReference) []metav1.OwnerReference {
 	owners = slices.Clone(owners)
 	if at := indexOwner(owners, ref); at >= 0 {

@@ -13,19 +13,20 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// CreateOrPatch reads the object into obj, lets f change it, and sends the difference: that of the
-// status to the status, and all else to the object. If the object is not there, f changes obj as it
-// is, and that is created.
+// CreateOrPatch reads the object into obj, lets f change it, and sends the difference: changes of
+// the status to the status, and all others to the object. If the object doesn't exist, f changes
+// obj as it is, and the result is created.
 //
-// Guarantees: what f does not touch is not in a patch. If f makes no difference, nothing is
+// Guarantees: fields that f doesn't touch aren't in a patch. If f makes no difference, nothing is
 // written.
 //
-// Caveats: as for CreateOrUpdate; only the status is written, too. That of a new object is not, as
-// the server ignores it: call CreateOrPatch again after OperationResultCreated. The patches are
-// merge patches without a lock: a list that differs is replaced as a whole, with what others have
-// added to it since the read. If that can be, for finalizers as an example, use CreateOrUpdate.
+// Caveats: as for CreateOrUpdate, except that the status is written, too. A new object's isn't,
+// because the server ignores it: call CreateOrPatch again after OperationResultCreated. The patches
+// are merge patches without a lock, so a list that differs is replaced as a whole, together with
+// what others have added to it since the read. If that can happen, with finalizers for instance,
+// use CreateOrUpdate.
 //
-// Errors: those of the client and of f. If the second of two patches fails, the result is
+// Errors: the client's and f's. If the second of two patches fails, the result is
 // OperationResultUpdated.
 func CreateOrPatch(
 	ctx context.Context, c client.Client, obj client.Object, f MutateFn,
@@ -52,9 +53,8 @@ func CreateOrPatch(
 	return patchHalves(ctx, c, was, obj, before, after)
 }
 
-// patchHalves sends what differs: nothing, one patch, or two. As in controller-runtime, the first
-// one has the status in it as well: the server ignores it, unless the kind has no status
-// subresource.
+// patchHalves sends the differences in no, one or two patches. As in controller-runtime, the first
+// one includes the status: the server ignores it, unless the kind has no status subresource.
 func patchHalves(
 	ctx context.Context, c client.Client, was, obj client.Object, before, after halves,
 ) (OperationResult, error) {
@@ -66,7 +66,7 @@ func patchHalves(
 		}
 		result = OperationResultUpdated
 		if newStatus {
-			// The answer to the first patch has brought the old status back.
+			// The answer to the first patch has the old status.
 			if err := after.restoreStatus(obj); err != nil {
 				return result, err
 			}
@@ -88,9 +88,9 @@ func patchHalves(
 	return OperationResultUpdatedStatusOnly, nil
 }
 
-// statusPatch is what f has changed in the status. In controller-runtime it's the difference
-// between the object as it was read and the server's answer to the first patch. That has another
-// resourceVersion, which makes the patch a conflict if anybody writes the object in between, and
+// statusPatch has f's changes to the status. In controller-runtime it's the difference between the
+// object as it was read and the server's answer to the first patch. That also has another
+// resourceVersion, so the patch is a conflict if anybody writes the object in between, and it has
 // whatever others have changed.
 func statusPatch(before, after halves) (client.Patch, error) {
 	old, err := before.statusJSON()
@@ -108,11 +108,11 @@ func statusPatch(before, after halves) (client.Patch, error) {
 // halves are an object's status, and all the rest. The server writes them separately.
 type halves struct {
 	rest   map[string]any
-	status any // nil if there is none
+	status any // nil if there's none
 }
 
-// halvesOf copies the object first. An unstructured object would be cut in halves itself, because
-// it is its own map; controller-runtime does that, and then writes that there is no status.
+// halvesOf copies the object first, because an unstructured object is its own map and would be cut
+// in halves itself. controller-runtime does that, and then writes an object without a status.
 func halvesOf(obj client.Object) (halves, error) {
 	whole, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj.DeepCopyObject())
 	if err != nil {
@@ -123,7 +123,7 @@ func halvesOf(obj client.Object) (halves, error) {
 	return h, nil
 }
 
-// statusJSON is an object that has the status, and nothing else.
+// statusJSON returns an object that has only the status.
 func (h halves) statusJSON() ([]byte, error) {
 	whole := map[string]any{}
 	if h.status != nil {

@@ -14,8 +14,8 @@ import (
 // AddOpts says how items are added.
 type AddOpts = workqueue.AddOpts
 
-// PriorityQueue is what a source or a handler finds behind the queue that it is given, if the
-// queue knows priorities:
+// PriorityQueue is the interface of the queue that sources and handlers get, if the queue has
+// priorities:
 //
 //	if queue, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
 //		queue.AddWithOpts(priorityqueue.AddOpts{Priority: &low}, request)
@@ -28,12 +28,12 @@ type PriorityQueue[T comparable] interface {
 
 // Opts of New.
 type Opts[T comparable] struct {
-	// RateLimiter says how long items wait that are added rate-limited; nil stands for 5 ms after
-	// the first failure, doubled up to 1000 s.
+	// RateLimiter says how long rate-limited items wait; nil means 5 ms after the first failure,
+	// doubled up to 1000 s.
 	RateLimiter workqueue.TypedRateLimiter[T]
-	// MetricProvider measures the queue; nil stands for metrics.WorkqueueMetricsProvider.
+	// MetricProvider measures the queue; nil means metrics.WorkqueueMetricsProvider.
 	MetricProvider workqueue.MetricsProvider
-	// Log gets mistakes in the use of the queue, such as Done for an item that no worker holds.
+	// Log reports misuse of the queue, such as Done for an item that no worker holds.
 	Log logr.Logger
 }
 

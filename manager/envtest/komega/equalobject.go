@@ -11,7 +11,7 @@ import (
 	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 )
 
-// GomegaMatcher is the type of gomega.Expect's matchers. It is Gomega's types.GomegaMatcher by
+// GomegaMatcher is the type of gomega.Expect's matchers. It's Gomega's types.GomegaMatcher by
 // another name: both are interfaces with the same methods, so each can be used as the other.
 type GomegaMatcher interface {
 	Match(actual any) (success bool, err error)

@@ -8,7 +8,7 @@
 // A call such as k.Get(obj) sends no request. It returns a function that sends one each time it is
 // called.
 //
-// The package does not import Gomega. Any type with a matcher's three methods is a matcher, so
+// The package doesn't import Gomega. Any type with a matcher's three methods is a matcher, so
 // tests can import any version of Gomega.
 //
 // Neighbours: below it is the client. It needs no envtest: the fake client works as well.
@@ -22,7 +22,7 @@ import (
 
 // Komega makes functions for gomega.Eventually.
 //
-// Caveats: a function that is made from an object reads into that object. Do not call it from
+// Caveats: a function that is made from an object reads into that object. Don't call it from
 // several goroutines at once.
 type Komega interface {
 	// Get reads the object, by the name that it has at the call of Get.
@@ -46,7 +46,7 @@ type Komega interface {
 // New returns a Komega that uses this client.
 func New(c client.Client) Komega { return asker{client: c, requests: context.Background()} }
 
-// asker is a Komega. It is a value: WithContext changes a copy.
+// asker is a Komega. It's a value: WithContext changes a copy.
 type asker struct {
 	client   client.Client
 	requests context.Context // stored, because WithContext sets it for all requests

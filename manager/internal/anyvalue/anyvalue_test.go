@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/util/workqueue"
 )
 
 type named struct{}
@@ -16,6 +17,8 @@ func TestAValueIsNamedForMessages(t *testing.T) {
 	require.Equal(t, "named", Name(named{}, "anyvalue"))
 	require.Equal(t, "anyvalue.named", Name(named{}, ""))
 	require.Equal(t, "*int", Name(new(int), ""))
+	require.Equal(t, "workqueue.TypedQueueConfig[string]", TypeName(workqueue.TypedQueueConfig[string]{}),
+		"only this library's types have a shorter name")
 	require.Equal(t, "anyvalue.TestAValueIsNamedForMessages", FunctionName(TestAValueIsNamedForMessages))
 	require.Empty(t, FunctionName((func())(nil)))
 }

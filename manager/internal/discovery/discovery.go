@@ -1,13 +1,13 @@
-// Package discovery asks an API server which kinds it serves, and takes nothing but a discovery
-// document for an answer.
+// Package discovery asks an API server which kinds it serves, and accepts only a discovery document
+// as an answer.
 //
 // An API server answers the path of a group that it doesn't serve with a plain "404 page not
 // found". So does a load balancer without a backend. That's why a 404 is never evidence here: a
 // kind is missing when a document that should list it, and lists others, doesn't.
 //
-// Neighbours: above it, manager/cache asks whether a kind is gone, and apiutil's RESTMapper which
-// kinds there are. Below it is client-go's REST client; its discovery client won't do, because it
-// turns a 404 for /api or /api/v1 into an empty list without an error.
+// Neighbours: below it is client-go's REST client; its discovery client won't do, because it turns
+// a 404 for /api or /api/v1 into an empty list without an error. Above it, manager/cache asks
+// whether a kind was removed, and apiutil's RESTMapper which kinds exist.
 package discovery
 
 import (
@@ -29,15 +29,15 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// AnswerError is an answer that is no discovery document. It's no NotFound error, even if its code
-// is 404: it says nothing about objects, or about kinds.
+// AnswerError is an answer that isn't a discovery document. It isn't a NotFound error, even if its
+// code is 404: it says nothing about objects, or about kinds.
 type AnswerError struct {
 	Path        string
 	Code        int    // of the HTTP answer
-	ContentType string // as the answer has it
+	ContentType string // as in the answer
 	Line        string // the first line of the body
-	Why         string // why it's no document
-	err         error  // client-go's, if it is no 404
+	Why         string // why it isn't a document
+	err         error  // client-go's, if it isn't a 404
 }
 
 func (e *AnswerError) Error() string {
@@ -50,8 +50,8 @@ func (e *AnswerError) Unwrap() error { return e.err }
 // Client asks one API server.
 type Client struct{ rest *rest.RESTClient }
 
-// New returns a client. It sends nothing yet. It retries as client-go's clients do, where the
-// server says when to.
+// New returns a client. It sends nothing yet. Like client-go's clients, it retries when the server
+// says when to come back.
 func New(config *rest.Config, httpClient *http.Client) (*Client, error) {
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
@@ -65,16 +65,16 @@ func New(config *rest.Config, httpClient *http.Client) (*Client, error) {
 	return &Client{made}, nil
 }
 
-// asItCame lets client-go hand over an answer of any content type: without it, the code and body
-// of a login page are lost. Nothing is decoded by it.
+// asItCame makes client-go return answers of any content type. Otherwise the code and body of a
+// login page would be lost. It decodes nothing.
 type asItCame struct{ runtime.ClientNegotiator }
 
 // Decoder implements runtime.ClientNegotiator.
 func (asItCame) Decoder(string, map[string]string) (runtime.Decoder, error) { return nil, nil }
 
-// Resources returns what the server has in a group and version: nil without an error if the server
-// itself says that it doesn't serve that version. Everything else is an error: a 404 whose group is
-// listed, for instance, or any 404 of the core group, which no server can lose.
+// Resources returns the resources of a group and version: nil without an error if the server itself
+// says that it doesn't serve that version. Everything else is an error: a 404 for a group that is
+// listed, for instance, or any 404 of the core group, which every server has.
 func (c *Client) Resources(
 	ctx context.Context, gv schema.GroupVersion,
 ) (*metav1.APIResourceList, error) {
@@ -112,8 +112,8 @@ func orNil[T any](value *T, err error) (*T, error) {
 	return value, nil
 }
 
-// lists reports whether a group version is in a list, or may be: a group whose versions the list
-// leaves out says nothing about them.
+// lists reports whether a group version is in a list, or may be: if the list leaves out a group's
+// versions, it says nothing about them.
 func lists(groups []metav1.APIGroup, gv schema.GroupVersion) bool {
 	return slices.ContainsFunc(groups, func(group metav1.APIGroup) bool {
 		return group.Name == gv.Group && (len(group.Versions) == 0 ||
@@ -131,11 +131,11 @@ const (
 var aggregated = apidiscovery.SchemeGroupVersion.WithKind("APIGroupDiscoveryList")
 
 // GroupsAndMaybeResources returns the groups that the server lists. A server with aggregated
-// discovery sends the resources along; from another one, they are nil. A version that the server
-// couldn't look into is in failed.
+// discovery sends the resources along; with any other, they're nil. If the server couldn't look
+// into a version, it's in failed.
 //
-// The core group is always listed with v1. If the answer for it is no document, it's in failed: an
-// API server may really not have it, if it's one that is only ever called through another.
+// The core group is always listed with v1. If the answer for it isn't a document, it's in failed:
+// an API server that is only ever called through another one may really not have it.
 func (c *Client) GroupsAndMaybeResources() (
 	groups *metav1.APIGroupList, resources map[schema.GroupVersion]*metav1.APIResourceList,
 	failed map[schema.GroupVersion]error, err error,
@@ -206,8 +206,8 @@ var (
 		PreferredVersion: coreV1Listed}
 )
 
-// coreGroup returns the core group, and its resources if the server aggregates them. The group is
-// there along with an error, too.
+// coreGroup returns the core group, and its resources if the server aggregates them. It returns the
+// group even with an error.
 func (c *Client) coreGroup(
 	ctx context.Context,
 ) (metav1.APIGroup, *metav1.APIResourceList, error) {
@@ -245,8 +245,8 @@ func (a answer) isAggregated() bool {
 	return is
 }
 
-// decode returns why the answer is no document of this kind, or "" if it is one. content looks at
-// what was decoded.
+// decode returns why the answer isn't a document of this kind, or "" if it is. content checks what
+// was decoded.
 func (a answer) decode(kind string, into any, content func() string) string {
 	var is metav1.TypeMeta
 	switch {
@@ -262,7 +262,7 @@ func (a answer) decode(kind string, into any, content func() string) string {
 	return content()
 }
 
-// get sends a request. read returns why the answer is no document, or "".
+// get sends a request. read returns why the answer isn't a document, or "".
 func (c *Client) get(
 	ctx context.Context, path, accept string, read func(answer) string,
 ) error {
@@ -292,5 +292,5 @@ func (c *Client) get(
 	return failure
 }
 
-// maxLine bounds what an error repeats of an answer, in characters.
+// maxLine bounds how much of an answer an error repeats, in characters.
 const maxLine = 120

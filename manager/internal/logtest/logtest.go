@@ -1,4 +1,4 @@
-// Package logtest shows a test what the program's logger is told.
+// Package logtest shows a test what the program has logged.
 //
 // Neighbours: below it is package log. Above it are tests.
 package logtest
@@ -14,7 +14,7 @@ import (
 	"github.com/loopwright/loopwright/manager/log"
 )
 
-// Lines are what was logged, as slog's text handler writes it.
+// Lines are the lines that were logged, as slog's text handler writes them.
 type Lines struct {
 	mu   sync.Mutex // guards text
 	text strings.Builder

@@ -1,4 +1,4 @@
-// Package fake has a lock for tests of programs that elect a leader. It is in memory, and a test
+// Package fake has a lock for tests of programs that elect a leader. It's in memory, and a test
 // can block it, and so decide when its elector leads and when it loses the lock.
 //
 // Neighbours: below it is the interface of package resourcelock; tests of managers use it.

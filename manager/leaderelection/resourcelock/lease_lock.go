@@ -16,7 +16,7 @@ import (
 )
 
 // LeaseLock keeps the record in the spec of a Lease. The Lease's resourceVersion makes it a lock:
-// an update names the version that it was made from, and the API server refuses it if there is a
+// an update names the version that it was made from, and the API server refuses it if there's a
 // newer one.
 type LeaseLock struct {
 	// LeaseMeta has the namespace and the name.
@@ -26,7 +26,7 @@ type LeaseLock struct {
 	// Labels are set on the Lease by the replica that takes it. Other labels stay.
 	Labels map[string]string
 
-	// guards lease, which RecordEvent reads while a request is under way
+	// guards lease, which RecordEvent reads while a request is in flight
 	mu    sync.Mutex
 	lease *coordinationv1.Lease // as last read or written; never changed in place
 }
@@ -63,7 +63,7 @@ func (l *LeaseLock) Create(ctx context.Context, ler LeaderElectionRecord) error 
 	return l.keepWritten(lease, ler)
 }
 
-// Update writes the Lease, if it is still the one that was read or written last.
+// Update writes the Lease, if it's still the one that was read or written last.
 func (l *LeaseLock) Update(ctx context.Context, ler LeaderElectionRecord) error {
 	known := l.known()
 	if known == nil {
@@ -84,7 +84,7 @@ func (l *LeaseLock) Update(ctx context.Context, ler LeaderElectionRecord) error 
 	return l.keepWritten(lease, ler)
 }
 
-// RecordEvent writes an event about the Lease, if there is a recorder.
+// RecordEvent writes an event about the Lease, if there's a recorder.
 func (l *LeaseLock) RecordEvent(what string) {
 	if l.LockConfig.EventRecorder == nil {
 		return

@@ -2,21 +2,17 @@
 // in a Lease.
 //
 // The elector reads, creates and updates the record; a lock turns that into requests. An update
-// succeeds only if nothing else has written since the lock last read or wrote: this is what makes
-// it a lock.
+// succeeds only if nobody else has written since the lock last read or wrote. That makes it a lock.
 //
 // Neighbours: below it is client-go's typed client for Leases. Above it is the elector of package
 // leaderelection. Names and fields are those of client-go's tools/leaderelection/resourcelock.
 package resourcelock
 
 import (
-	"context"
 	"fmt"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
@@ -29,61 +25,7 @@ const LeasesResourceLock = "leases"
 // has no fields for it. A Lease has fields.
 const LeaderElectionRecordAnnotationKey = "control-plane.alpha.kubernetes.io/leader"
 
-// Interface is a lock: an object that all replicas can read, and that one at a time can write. The
-// elector makes one call at a time.
-//
-// Guarantees that an implementation has to give: Get returns the present state, not an older one.
-// Create fails if there is a record. Update fails if the record is not the one that this lock got
-// or wrote last. An error may mean anything, even that the write has happened; the elector
-// understands only NotFound, from Get.
-//
-// Identity and Describe may be called at any time, and so may RecordEvent.
-type Interface interface {
-	// Get returns the record, and its bytes, which change if any part of it changes.
-	Get(ctx context.Context) (*LeaderElectionRecord, []byte, error)
-	Create(ctx context.Context, ler LeaderElectionRecord) error
-	Update(ctx context.Context, ler LeaderElectionRecord) error
-	// RecordEvent reports what happened to the lock: "became leader", "stopped leading".
-	RecordEvent(string)
-	// Identity is the name under which this replica takes the lock. No two replicas may have the
-	// same.
-	Identity() string
-	// Describe names the lock in messages: "namespace/name".
-	Describe() string
-}
-
-// LeaderElectionRecord says who leads. The times are by the holder's clock, and are for people: no
-// replica may rely on another one's clock.
-type LeaderElectionRecord struct {
-	// HolderIdentity is empty if the last holder has released the lock. Then any replica may take
-	// it at once.
-	HolderIdentity string `json:"holderIdentity"`
-	// LeaseDurationSeconds is how long the others wait after the last renewal that they have seen.
-	LeaseDurationSeconds int         `json:"leaseDurationSeconds"`
-	AcquireTime          metav1.Time `json:"acquireTime"`
-	RenewTime            metav1.Time `json:"renewTime"`
-	// LeaderTransitions counts the times that the lock has been taken.
-	LeaderTransitions int `json:"leaderTransitions"`
-	// Strategy and PreferredHolder belong to the coordinated election of kube-apiserver, which this
-	// package does not support.
-	Strategy        coordinationv1.CoordinatedLeaseStrategy `json:"strategy"`
-	PreferredHolder string                                  `json:"preferredHolder"`
-}
-
-// EventRecorder writes events about an object.
-type EventRecorder interface {
-	Eventf(obj runtime.Object, eventType, reason, message string, args ...any)
-}
-
-// ResourceLockConfig identifies the replica, and says where its events go.
-type ResourceLockConfig struct {
-	// Identity must be different in every replica, and after every restart of one.
-	Identity string
-	// EventRecorder may be nil.
-	EventRecorder EventRecorder
-}
-
-// New returns a lock. The type must be LeasesResourceLock. The client for the core group is not
+// New returns a lock. The type must be LeasesResourceLock. The client for the core group isn't
 // used; the parameter is there because client-go has it.
 func New(
 	lockType string, ns string, name string, coreClient corev1client.CoreV1Interface,
@@ -111,7 +53,7 @@ func NewWithLabels(
 }
 
 // NewFromKubeconfig makes the client, too. A request may take half of the renew deadline, and a
-// second at least, so that one that hangs does not cost the lock.
+// second at least, so that one that hangs doesn't cost the lock.
 func NewFromKubeconfig(
 	lockType string, ns string, name string, rlc ResourceLockConfig, kubeconfig *rest.Config,
 	renewDeadline time.Duration,

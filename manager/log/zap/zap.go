@@ -1,5 +1,5 @@
 // Package zap makes a logger from zap, with what a controller needs: readable lines in development
-// and JSON in production, flags for both, and references in place of Kubernetes objects.
+// and JSON in production, flags for both, and references instead of Kubernetes objects.
 //
 //	opts := zap.Options{}
 //	opts.BindFlags(flag.CommandLine)
@@ -208,7 +208,7 @@ func (k *KubeAwareEncoder) EncodeEntry(
 	return k.Encoder.EncodeEntry(entry, fields)
 }
 
-// referringCore does the same for the values in WithValues, which an encoder does not see as
+// referringCore does the same for the values in WithValues, which an encoder doesn't see as
 // fields. In controller-runtime an object in WithValues is written in full, in each line.
 type referringCore struct{ zapcore.Core }
 
@@ -217,7 +217,7 @@ func (c referringCore) With(fields []zapcore.Field) zapcore.Core {
 	return referringCore{c.Core.With(references(fields))}
 }
 
-// references returns the fields with references in place of objects. It copies the slice, which the
+// references returns the fields with references instead of objects. It copies the slice, which the
 // caller may use again.
 func references(fields []zapcore.Field) []zapcore.Field {
 	own := false

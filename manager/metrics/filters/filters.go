@@ -26,11 +26,11 @@ import (
 // ["/metrics"] and verbs [get].
 //
 // A client gets 401 without a token or with an unknown one, 403 without the permission, and 500 if
-// the API server does not answer; the reason is in the log. A token and its user are cached for a
+// the API server doesn't answer; the reason is in the log. A token and its user are cached for a
 // minute, a permission for 5 minutes, and a refusal for 30 seconds.
 //
-// Somebody who tries many tokens delays nobody who was let in during the last hour. While 100
-// others wait for the API server's answer, a client that wasn't gets 429, and has to try again.
+// Somebody who tries many tokens doesn't delay clients that were let in during the last hour. While
+// 100 others wait for the API server's answer, any other client gets 429, and has to try again.
 func WithAuthenticationAndAuthorization(
 	config *rest.Config, httpClient *http.Client,
 ) (server.Filter, error) {
@@ -94,7 +94,7 @@ func (f *authenticationFilter) ServeHTTP(w http.ResponseWriter, req *http.Reques
 }
 
 // refuseForNow answers a client that the API server has no time for yet. Anybody can cause it, so
-// in the log it is detail.
+// in the log it's detail.
 func (f *authenticationFilter) refuseForNow(w http.ResponseWriter, why error) {
 	f.log.V(4).Info("A request was refused for now", "why", why.Error())
 	w.Header().Set("Retry-After", "1")

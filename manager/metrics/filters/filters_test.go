@@ -30,7 +30,7 @@ import (
 type judge struct {
 	mu    sync.Mutex // guards the following
 	asked []string
-	fails int           // so many requests fail
+	fails int           // how many requests fail
 	with  int           // with this code, or without an answer if it is 0
 	takes time.Duration // how long an answer takes
 }

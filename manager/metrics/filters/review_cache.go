@@ -23,7 +23,7 @@ const (
 var errBusy = errors.New("too many other reviews have no answer yet")
 
 // reviewCache keeps the API server's answers for a limited time. Requests that need the same answer
-// at the same time share one review. Errors are not kept.
+// at the same time share one review. Errors aren't kept.
 //
 // A key that has been accepted is known. Strangers can make up as many keys as they like, and those
 // cost the known ones nothing: refusals don't evict accepted answers, and don't take up the slots
@@ -54,7 +54,7 @@ func newReviewCache[V any](accepts func(V) bool) *reviewCache[V] {
 	}
 }
 
-// get returns the cached answer, or asks for it. The end of ctx does not cancel the review, because
+// get returns the cached answer, or asks for it. The end of ctx doesn't cancel the review, because
 // other requests may wait for it, too: ask must have a timeout of its own.
 func (c *reviewCache[V]) get(
 	ctx context.Context, key string, ask func(context.Context) (V, time.Duration, error),
@@ -79,7 +79,7 @@ func (c *reviewCache[V]) get(
 }
 
 // review waits for a slot, asks, and keeps the answer. It turns a panic into an error, as net/http
-// would: it fails a request, and does not end the process.
+// would: it fails a request, and doesn't end the process.
 func (c *reviewCache[V]) review(
 	ctx context.Context, key string, known bool,
 	ask func(context.Context) (V, time.Duration, error),

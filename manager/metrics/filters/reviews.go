@@ -39,11 +39,11 @@ var (
 	errUnknown = errors.New("the token is not valid")
 	// errStranger is for an answer that doesn't repeat the question, as the API server's does. A
 	// proxy's {} would be a refusal that's remembered.
-	errStranger = errors.New("the answer is to another question: something other than the API " +
+	errStranger = errors.New("the answer is to a different question: something other than the API " +
 		"server may have sent it")
 )
 
-// identity is the answer of a TokenReview: a user, or why there is none.
+// identity is the answer of a TokenReview: a user, or why there's none.
 type identity struct {
 	user *authenticationv1.UserInfo
 	why  string
@@ -166,7 +166,7 @@ func hash(key []byte) string {
 	return string(sum[:])
 }
 
-// again retries until the call succeeds, or fails with an error that a retry does not change.
+// again retries until the call succeeds, or fails with an error that a retry doesn't change.
 func again(ctx context.Context, do func(ctx context.Context) error) error {
 	pause := firstPause
 	for n := 1; ; n++ {

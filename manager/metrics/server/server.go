@@ -1,7 +1,7 @@
 // Package server serves metrics over HTTP, and other diagnostics on the same port: pprof, the
 // flight recorder.
 //
-// A request passes the filter, if there is one, and reaches the registry's handler at /metrics or
+// A request passes the filter, if there's one, and reaches the registry's handler at /metrics or
 // an extra handler.
 //
 // Neighbours: below it are the registry in manager/metrics and certwatcher. Beside it is filters,
@@ -42,9 +42,9 @@ const disabled = "0"
 // at the same moment, so this is for handlers that ignore their context.
 const shutdownLimit = 30 * time.Second
 
-// DefaultBindAddress is where metrics are served if BindAddress is empty: port 8080, on all
-// addresses, as in controller-runtime. Every client in the network can read them there, and what
-// extra handlers show. A manager that is Strict listens on localhost only.
+// DefaultBindAddress is the address for metrics if BindAddress is empty: port 8080, on all
+// addresses, as in controller-runtime. Every client in the network can read the metrics there, and
+// whatever extra handlers show. A manager that is Strict listens on localhost only.
 var DefaultBindAddress = ":8080"
 
 // writeLimit is how long a client may take for each piece of the metrics.
@@ -53,7 +53,7 @@ const writeLimit = 10 * time.Second
 // Filter wraps the metrics handler and each extra handler. The logger has the path in it.
 type Filter func(log logr.Logger, handler http.Handler) (http.Handler, error)
 
-// Server serves metrics. It is a manager's Runnable.
+// Server serves metrics. It's a manager's Runnable.
 type Server interface {
 	// AddExtraHandler adds a handler at a path. It must be called before Start.
 	AddExtraHandler(path string, handler http.Handler) error
@@ -69,7 +69,7 @@ type Options struct {
 	SecureServing bool
 	// BindAddress is host and port; the default is DefaultBindAddress. "0" means no server.
 	BindAddress string
-	// ExtraHandlers are served as well, by their paths. Do not serve pprof and the like on a port
+	// ExtraHandlers are served as well, by their paths. Don't serve pprof and the like on a port
 	// that untrusted clients can reach. Their answers have no time limit, because a handler may
 	// stream; one that needs a limit calls SetWriteDeadline of http.NewResponseController.
 	ExtraHandlers map[string]http.Handler
@@ -344,7 +344,7 @@ func (s *server) tlsConfig(
 	return config, nil
 }
 
-// exists returns true for a file that is there but cannot be read: that is an error to report, and
+// exists returns true for a file that is there but can't be read: that is an error to report, and
 // no reason to use a self-signed certificate.
 func exists(path string) bool {
 	_, err := os.Stat(path)

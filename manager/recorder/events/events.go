@@ -15,32 +15,11 @@ import (
 	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 )
 
-// EventRecorder records that something happened to an object.
-type EventRecorder interface {
-	// Eventf records an event about regarding. related is a second object that takes part, such as
-	// the Pod that a ReplicaSet made; it may be nil. eventtype is Normal or Warning. reason says
-	// why, in one word in CamelCase, and action what was done or tried. The note is for people;
-	// args are filled in as with fmt.Sprintf.
-	Eventf(
-		regarding runtime.Object, related runtime.Object,
-		eventtype, reason, action, note string, args ...any,
-	)
-}
-
-// AnnotatedEventRecorder records events that carry annotations.
-type AnnotatedEventRecorder interface {
-	// AnnotatedEventf is Eventf with annotations for the Event object.
-	AnnotatedEventf(
-		regarding runtime.Object, related runtime.Object, annotations map[string]string,
-		eventtype, reason, action, note string, args ...any,
-	)
-}
-
 // FakeRecorder sends events to a channel, as lines of text: type, reason and note.
 //
 // Caveats: Eventf blocks while the channel is full. Without a channel, events are dropped.
 type FakeRecorder struct {
-	// Events is sent to by the recorder and received by the test. It is never closed.
+	// Events is sent to by the recorder and received by the test. It's never closed.
 	Events chan string
 	// Verbose adds the action, the kinds of the objects, and the annotations.
 	Verbose bool

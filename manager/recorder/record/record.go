@@ -16,28 +16,11 @@ import (
 	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 )
 
-// EventRecorder records that something happened to an object.
-//
-// It is an alias of an unnamed interface, so that a package that this one depends on can use it in
-// an interface of its own; see leaderelection.EventRecorderProvider.
-type EventRecorder = interface {
-	// Event records an event about the object. eventtype is Normal or Warning. reason says why, in
-	// one word in CamelCase. The message is for people.
-	Event(object runtime.Object, eventtype, reason, message string)
-	// Eventf is Event with a message formatted as by fmt.Sprintf.
-	Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any)
-	// AnnotatedEventf is Eventf with annotations for the Event object.
-	AnnotatedEventf(
-		object runtime.Object, annotations map[string]string,
-		eventtype, reason, messageFmt string, args ...any,
-	)
-}
-
 // FakeRecorder sends events to a channel, as lines of text: type, reason and message.
 //
 // Caveats: Event blocks while the channel is full. Without a channel, events are dropped.
 type FakeRecorder struct {
-	// Events is sent to by the recorder and received by the test. It is never closed.
+	// Events is sent to by the recorder and received by the test. It's never closed.
 	Events chan string
 	// IncludeObject adds the object's kind, unless the object is nil.
 	IncludeObject bool

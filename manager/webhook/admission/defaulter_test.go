@@ -205,7 +205,7 @@ func TestADefaulterOfAnyObjectRefusesAKindThatIsNone(t *testing.T) {
 	require.False(t, response.Allowed)
 	require.EqualValues(t, http.StatusBadRequest, response.Result.Code)
 	require.Equal(t,
-		"the webhook serves every client.Object, and a /v1, Kind=ConfigMapList is none",
+		"the webhook serves every client.Object, and a /v1, Kind=ConfigMapList isn't one",
 		response.Result.Message)
 }
 

@@ -16,7 +16,7 @@ import (
 
 // Decoder makes Go objects from the JSON in a Request.
 //
-// Errors: both methods return an error if there is no object, as in the Object of a deletion.
+// Errors: both methods return an error if there's no object, as in the Object of a deletion.
 type Decoder interface {
 	// Decode reads req.Object: the object as it would be stored.
 	Decode(req Request, into runtime.Object) error
@@ -24,7 +24,7 @@ type Decoder interface {
 	DecodeRaw(rawObj runtime.RawExtension, into runtime.Object) error
 }
 
-// NewDecoder returns a Decoder for the kinds of the scheme. It panics if there is none.
+// NewDecoder returns a Decoder for the kinds of the scheme. It panics if there's none.
 func NewDecoder(scheme *runtime.Scheme) Decoder {
 	if scheme == nil {
 		panic("admission.NewDecoder needs a scheme: pass mgr.GetScheme()")
@@ -47,7 +47,7 @@ func (d decoder) DecodeRaw(rawObj runtime.RawExtension, into runtime.Object) err
 		return errors.New("there is no content to decode")
 	}
 	if loose, is := into.(runtime.Unstructured); is {
-		// An unstructured object cannot be decoded without apiVersion and kind. An embedded object
+		// An unstructured object can't be decoded without apiVersion and kind. An embedded object
 		// may lack both: the request names them.
 		var content map[string]any
 		if err := json.Unmarshal(rawObj.Raw, &content); err != nil {
@@ -62,7 +62,7 @@ func (d decoder) DecodeRaw(rawObj runtime.RawExtension, into runtime.Object) err
 // maker makes empty objects for the decoder to fill.
 type maker[T runtime.Object] func(req Request) (T, error)
 
-// makerOf makes objects of T. A type parameter cannot express "the type that T points to" unless
+// makerOf makes objects of T. A type parameter can't express "the type that T points to" unless
 // the caller names it, so this is one of the few places with reflection.
 //
 // If T is an interface, such as client.Object, the request's kind decides. controller-runtime
@@ -80,7 +80,7 @@ func makerOf[T runtime.Object](scheme *runtime.Scheme) maker[T] {
 		}
 		object, fits := made.(T)
 		if !fits {
-			return object, fmt.Errorf("the webhook serves every %v, and a %s is none",
+			return object, fmt.Errorf("the webhook serves every %v, and a %s isn't one",
 				reflect.TypeFor[T](), kind)
 		}
 		return object, nil
@@ -212,7 +212,7 @@ type defaulterOptions struct {
 // DefaulterOption is an option of WithDefaulter.
 type DefaulterOption func(*defaulterOptions)
 
-// DefaulterRemoveUnknownOrOmitableFields also removes fields that the Go type does not know, and
+// DefaulterRemoveUnknownOrOmitableFields also removes fields that the Go type doesn't know, and
 // empty fields that it omits. Without it, they stay: they may be fields of a newer version of the
 // kind.
 func DefaulterRemoveUnknownOrOmitableFields(o *defaulterOptions) {
@@ -221,7 +221,7 @@ func DefaulterRemoveUnknownOrOmitableFields(o *defaulterOptions) {
 
 // WithDefaulter makes a mutating Webhook from a Defaulter.
 //
-// The object that Default gets is of type T. If T is an interface, it is of the request's kind.
+// The object that Default gets is of type T. If T is an interface, it's of the request's kind.
 func WithDefaulter[T runtime.Object](
 	scheme *runtime.Scheme, defaulter Defaulter[T], opts ...DefaulterOption,
 ) *Webhook {

@@ -17,7 +17,7 @@ import (
 // JSON.
 //
 // For original, use the bytes of the request, and not a Go object encoded again: the API server
-// applies the patch to what it has sent. A field that the Go type does not know is in the first and
+// applies the patch to what it has sent. A field that the Go type doesn't know is in the first and
 // not in the second.
 func PatchResponseFromRaw(original, current []byte) Response {
 	return patchResponse(original, current, nil)
@@ -77,18 +77,18 @@ func patched(operations []jsonpatch.Operation) Response {
 	return response
 }
 
-// changes returns the JSON patch that turns raw into after, with one exception: it does not remove
+// changes returns the JSON patch that turns raw into after, with one exception: it doesn't remove
 // fields of raw that before lacks, too.
 //
 // raw is an object as the API server sent it, before is that object decoded by Go, and after is
-// what a defaulter made from it. A field that is only in raw is one that the Go type does not know,
-// or an empty one that it omits. The defaulter did not remove it. If raw is passed as before,
+// what a defaulter made from it. A field that is only in raw is one that the Go type doesn't know,
+// or an empty one that it omits. The defaulter didn't remove it. If raw is passed as before,
 // nothing is kept.
 //
 // All three are JSON values: map[string]any, []any, string, bool, int64, float64 or nil. The
 // operations are sorted by the fields' names, so the same input gives the same patch.
 //
-// Caveats: a list element that is both changed and moved loses the fields that Go does not know,
+// Caveats: a list element that is both changed and moved loses the fields that Go doesn't know,
 // because it looks like a new one.
 //
 // controller-runtime makes two patches and subtracts the removals of one from the other, by their
@@ -153,7 +153,7 @@ func (d differ) object(path string, raw, before, after map[string]any) differ {
 // So does each element of a list that the defaulter has sorted.
 func (d differ) list(path string, raw, before, after []any) differ {
 	if len(before) != len(raw) {
-		before = raw // Go decoded another number of elements, so they cannot be matched
+		before = raw // Go decoded another number of elements, so they can't be matched
 	}
 	head, shorter := 0, min(len(before), len(after))
 	for head < shorter && equal(before[head], after[head]) {
@@ -205,11 +205,11 @@ func moved(raw, before, after []any, first int) (here map[int]any, gone map[int]
 	stays := func(i int) bool {
 		return i < len(before) && i < len(after) && equal(before[i], after[i])
 	}
-	// indexed by the element's text, so that the search is not quadratic
+	// indexed by the element's text, so that the search isn't quadratic
 	places := map[string][]int{}
 	for i, element := range before {
 		if !stays(i) {
-			text, _ := json.Marshal(element) // it was decoded from JSON, so encoding cannot fail
+			text, _ := json.Marshal(element) // it was decoded from JSON, so encoding can't fail
 			places[string(text)] = append(places[string(text)], i)
 		}
 	}

@@ -20,10 +20,10 @@ import (
 // that as JSON; a review has up to two of them, and the rest of it is less than 1 MB.
 const maxRequestSize = 7 << 20
 
-// ServeHTTP implements http.Handler: it answers the API server.
+// ServeHTTP implements http.Handler. It answers the API server.
 //
-// A body that is no review is refused, too, with its UID if it has one: without the UID, the API
-// server reports "expected response.uid=..." instead of the reason.
+// If the body isn't a review, it's refused, too, with its UID if it has one: without the UID, the
+// API server reports "expected response.uid=..." instead of the reason.
 //
 // The context of the handler ends when the API server stops waiting.
 func (wh *Webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -74,7 +74,7 @@ func (wh *Webhook) review(ctx context.Context, body []byte) (head, Response) {
 const reviewKind = "AdmissionReview"
 
 // head is the part of a review that the answer must repeat: if its version or its UID differs, the
-// API server refuses the answer, and the user does not see the reason.
+// API server refuses the answer, and the user doesn't see the reason.
 type head struct {
 	version metav1.TypeMeta
 	uid     types.UID
@@ -103,7 +103,7 @@ func readReview(body []byte) (Request, head, error) {
 	return Request{AdmissionRequest: *review.Request}, answer, nil
 }
 
-// answerVersion is the version of the answer: that of the question, or v1 if we do not know it.
+// answerVersion is the version of the answer: that of the question, or v1 if we don't know it.
 func answerVersion(question metav1.TypeMeta) metav1.TypeMeta {
 	version := question.APIVersion
 	if version != admissionv1.GroupName+"/v1beta1" {
@@ -113,7 +113,7 @@ func answerVersion(question metav1.TypeMeta) metav1.TypeMeta {
 }
 
 // writeReview writes an answer, which ends with a newline. A review has only strings, numbers and
-// bytes in it, so encoding it cannot fail.
+// bytes in it, so encoding it can't fail.
 func writeReview(to head, response Response) []byte {
 	response.UID = to.uid
 	review := admissionv1.AdmissionReview{
@@ -128,7 +128,7 @@ func writeReview(to head, response Response) []byte {
 
 // headOf finds version and UID at the beginning of a review that is truncated or damaged. API
 // servers write both before the object. If it finds no UID, that stays empty; if it finds no
-// version, it is v1.
+// version, it's v1.
 func headOf(beginning []byte) (found head) {
 	decoder := json.NewDecoder(bytes.NewReader(beginning))
 	var question metav1.TypeMeta

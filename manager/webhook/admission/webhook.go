@@ -27,13 +27,13 @@ var errUnableToEncodeResponse = errors.New("unable to encode response")
 // Webhook serves a Handler. Register it with a webhook server, or use it in an HTTP server of your
 // own with StandaloneWebhook.
 //
-// Caveats: do not change its fields once it serves.
+// Caveats: don't change its fields once it serves.
 type Webhook struct {
-	// Handler answers the requests. It is required.
+	// Handler answers the requests. It's required.
 	Handler Handler
 
 	// RecoverPanic says whether a panic of the handler is answered with code 500. Nil means true.
-	// If it is false, net/http closes the connection without an answer, and the failure policy
+	// If it's false, net/http closes the connection without an answer, and the failure policy
 	// decides.
 	RecoverPanic *bool
 
@@ -42,10 +42,10 @@ type Webhook struct {
 	WithContextFunc func(context.Context, *http.Request) context.Context
 
 	// LogConstructor makes the handler's logger, which log.FromContext returns. Nil means
-	// DefaultLogConstructor. The request is nil for messages about requests that could not be read.
+	// DefaultLogConstructor. The request is nil for messages about requests that couldn't be read.
 	LogConstructor func(base logr.Logger, req *Request) logr.Logger
 
-	// log is the base of all loggers; without a sink, it is packageLog.
+	// log is the base of all loggers; without a sink, it's packageLog.
 	log logr.Logger
 }
 
@@ -121,7 +121,7 @@ func DefaultLogConstructor(base logr.Logger, req *Request) logr.Logger {
 type StandaloneOptions struct {
 	// Logger is the base of the webhook's loggers. The default is that of package log.
 	Logger logr.Logger
-	// MetricsPath is the webhook's label in metrics. Without it the webhook is not measured.
+	// MetricsPath is the webhook's label in metrics. Without it the webhook isn't measured.
 	MetricsPath string
 }
 
@@ -135,8 +135,8 @@ func StandaloneWebhook(hook *Webhook, opts StandaloneOptions) (http.Handler, err
 	return metrics.InstrumentedHook(opts.MetricsPath, hook), nil
 }
 
-// MultiMutatingHandler calls several handlers, one after the other, and joins their patches. The
-// first refusal is the answer, and the handlers after it are not called.
+// MultiMutatingHandler calls several handlers, one after another, and joins their patches. The
+// first refusal is the answer, and the handlers after it aren't called.
 //
 // Each handler gets the original object, without the patches of the handlers before it. So the
 // patches must not touch the same fields.
@@ -147,8 +147,8 @@ func MultiMutatingHandler(handlers ...Handler) Handler {
 	return several{handlers: handlers, mutating: true}
 }
 
-// MultiValidatingHandler calls several handlers, one after the other. The first refusal is the
-// answer, and the handlers after it are not called.
+// MultiValidatingHandler calls several handlers, one after another. The first refusal is the
+// answer, and the handlers after it aren't called.
 func MultiValidatingHandler(handlers ...Handler) Handler { return several{handlers: handlers} }
 
 type several struct {

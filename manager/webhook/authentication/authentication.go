@@ -58,10 +58,10 @@ func (f HandlerFunc) Handle(ctx context.Context, req Request) Response { return 
 
 // Webhook serves a Handler. Register it with a webhook server.
 //
-// Caveats: do not change its fields once it serves. A panic of the handler closes the connection
+// Caveats: don't change its fields once it serves. A panic of the handler closes the connection
 // without an answer, so the API server rejects the token.
 type Webhook struct {
-	// Handler answers the requests. It is required.
+	// Handler answers the requests. It's required.
 	Handler Handler
 
 	// WithContextFunc may copy values from the HTTP request, such as a header, to the handler's
@@ -82,13 +82,13 @@ func logger(req *Request) logr.Logger {
 		"user", req.Status.User.Username, "requestID", req.UID)
 }
 
-// Authenticated accepts the token, which belongs to this user. The reason, if there is one, becomes
+// Authenticated accepts the token, which belongs to this user. The reason, if there's one, becomes
 // the status's error.
 func Authenticated(reason string, user authenticationv1.UserInfo) Response {
 	return ReviewResponse(true, user, reason)
 }
 
-// Unauthenticated rejects the token. The user is not passed on.
+// Unauthenticated rejects the token. The user isn't passed on.
 func Unauthenticated(reason string, _ authenticationv1.UserInfo) Response {
 	return ReviewResponse(false, authenticationv1.UserInfo{}, reason)
 }
@@ -113,7 +113,7 @@ const maxRequestSize = 1 << 20
 
 const reviewKind = "TokenReview"
 
-// ServeHTTP implements http.Handler. It answers a body that is no TokenReview, or has no token,
+// ServeHTTP implements http.Handler. If the body isn't a TokenReview, or has no token, it answers
 // with an error in the status.
 func (wh *Webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
@@ -163,7 +163,7 @@ func read(r *http.Request) (req Request, err error) {
 	return req, nil
 }
 
-// answerVersion is the version of the answer: that of the question, or v1 if we do not know it.
+// answerVersion is the version of the answer: that of the question, or v1 if we don't know it.
 func answerVersion(question metav1.TypeMeta) metav1.TypeMeta {
 	version := authenticationv1.SchemeGroupVersion.String()
 	if question.APIVersion == authenticationv1.GroupName+"/v1beta1" {

@@ -125,7 +125,7 @@ func (wh *webhook) convert(
 // but not the metadata that identifies the object. The API server itself restores all other
 // metadata.
 //
-// controller-runtime leaves it to the API server, whose message does not say which conversion is
+// controller-runtime leaves it to the API server, whose message doesn't say which conversion is
 // wrong.
 func sameObject(src, dst runtime.Object) error {
 	before, err := meta.Accessor(src)
@@ -171,8 +171,8 @@ var packageLog = log.RuntimeLog.WithName("conversion-webhook")
 // A kind that has a converter in the registry is converted by it, and any other kind by its own
 // methods: see manager/conversion.
 //
-// Caveats: what bounds a body is the server's MaxRequestBytes. If you serve the handler yourself,
-// http.MaxBytesHandler does it.
+// Caveats: the server's MaxRequestBytes limits the body of a request. If you serve the handler
+// yourself, use http.MaxBytesHandler.
 func NewWebhookHandler(scheme *runtime.Scheme, registry Registry) http.Handler {
 	return &webhook{scheme: scheme, decoder: NewDecoder(scheme), registry: registry}
 }
@@ -183,8 +183,8 @@ type webhook struct {
 	registry Registry
 }
 
-// ServeHTTP implements http.Handler. It answers a body that is no ConversionReview with status code
-// 400 and a reason, and any other with 200 and a review that says whether the conversion worked.
+// ServeHTTP implements http.Handler. If the body isn't a ConversionReview, it answers with status
+// code 400 and a reason; otherwise with 200 and a review that says whether the conversion worked.
 func (wh *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := incoming.Awaited(r.Context(), r.URL)
 	defer cancel()
@@ -241,7 +241,7 @@ type Decoder struct {
 	objects runtime.Decoder
 }
 
-// NewDecoder returns a Decoder for the kinds of the scheme. It panics if there is none.
+// NewDecoder returns a Decoder for the kinds of the scheme. It panics if there's none.
 func NewDecoder(scheme *runtime.Scheme) *Decoder {
 	if scheme == nil {
 		panic("conversion.NewDecoder needs a scheme: pass mgr.GetScheme()")

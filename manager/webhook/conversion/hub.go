@@ -82,10 +82,10 @@ func (e PartialImplementationError) Error() string {
 	}
 }
 
-// versionsOf returns all versions of an object's kind that the scheme has, in order. There is at
+// versionsOf returns all versions of an object's kind that the scheme has, in order. There's at
 // least one.
 //
-// It takes the kind from the scheme, by the Go type: an empty object does not have its kind in it.
+// It takes the kind from the scheme, by the Go type: an empty object doesn't have its kind in it.
 func versionsOf(scheme *runtime.Scheme, obj runtime.Object) ([]schema.GroupVersionKind, error) {
 	kinds, _, err := scheme.ObjectKinds(obj)
 	if err != nil {

@@ -122,7 +122,7 @@ type generation struct {
 	next *authority
 	// told is when all configurations had next; zero until then.
 	told time.Time
-	// asked is when Renew was called for the next authority; zero if it was not.
+	// asked is when Renew was called for the next authority; zero if it wasn't.
 	asked time.Time
 	// last is the authority before signer. Connections that began with it go on, so the API server
 	// trusts it until it expires.
@@ -156,7 +156,7 @@ const (
 // due is the step for a generation at a time, or when to call due again.
 //
 // A new authority is published beside the old one, and signs only when the API server has had time
-// to read the configurations. So there is no moment at which it does not trust what is served. If
+// to read the configurations. So there's no moment at which it doesn't trust what is served. If
 // publishing fails, nothing changes until the old authority must be replaced anyway.
 func (g generation) due(now time.Time) (step, time.Time) {
 	type deadline struct {
@@ -221,7 +221,7 @@ var (
 )
 
 // putBundle writes a bundle to every webhook client configuration in an object. It returns whether
-// it changed anything, and leaves all other fields alone, even those that this program does not
+// it changed anything, and leaves all other fields alone, even those that this program doesn't
 // know.
 func putBundle(object *unstructured.Unstructured, bundle []byte) (changed bool, err error) {
 	text := base64.StdEncoding.EncodeToString(bundle)

@@ -13,7 +13,7 @@
 //	ca, err := devca.New(config, devca.Options{ValidatingWebhookConfigurations: []string{"shop"}})
 //	mgr, err := ctrl.NewManager(config, ctrl.Options{WebhookServer: ca.NewServer(webhook.Options{})})
 //
-// Caveats: it is for one process. Two replicas would each write their own CA, and the API server
+// Caveats: it's for one process. Two replicas would each write their own CA, and the API server
 // would trust the last one only. In production, cert-manager or a Secret provides the certificate,
 // and the webhook server reads it from its CertDir.
 //
@@ -50,14 +50,14 @@ type Options struct {
 	// localhost, 127.0.0.1 and ::1.
 	Hosts []string
 
-	// The configurations that get the CA's certificate, by name, in all of their webhooks. They
-	// need not exist yet.
+	// The names of the configurations that get the CA's certificate, in all of their webhooks. They
+	// don't have to exist yet.
 	MutatingWebhookConfigurations   []string
 	ValidatingWebhookConfigurations []string
 	CustomResourceDefinitions       []string
 
-	// Lifetime is that of the server's certificate; the CA's is ten times as long. The default is a
-	// day. A certificate is renewed after two thirds of its life.
+	// Lifetime is how long the server's certificate is valid; the CA's is valid ten times as long.
+	// The default is a day. A certificate is renewed after two thirds of its life.
 	Lifetime time.Duration
 }
 
@@ -72,20 +72,20 @@ type CA struct {
 
 	mu         sync.Mutex    // guards all below
 	generation generation    // the current certificates
-	another    chan struct{} // closed when the bundle changes; then there is a new one
+	another    chan struct{} // closed when the bundle changes; then there's a new one
 	announced  map[target]announcement
-	// changed is closed when announced changes, or Renew is called; then there is a new one.
+	// changed is closed when announced changes, or Renew is called; then there's a new one.
 	changed chan struct{}
-	stepped chan struct{} // closed when the generation changes; then there is a new one
+	stepped chan struct{} // closed when the generation changes; then there's a new one
 }
 
-// announcement is the bundle that a target has, or why it has none.
+// announcement is the bundle that a target has, or the reason why it has none.
 type announcement struct {
 	bundle []byte
 	err    error
 }
 
-// New makes the CA and the first certificate. It does not publish the CA; the server's Start does.
+// New makes the CA and the first certificate. It doesn't publish the CA; the server's Start does.
 func New(config *rest.Config, options Options) (*CA, error) {
 	if options.Lifetime == 0 {
 		options.Lifetime = 24 * time.Hour

@@ -34,7 +34,7 @@ func (t target) String() string { return t.kind.Kind + " " + t.name }
 type publisher struct {
 	client client.WithWatch
 	target target
-	// bundle returns the current bundle, and a channel that is closed when there is a new one.
+	// bundle returns the current bundle, and a channel that is closed when there's a new one.
 	bundle func() ([]byte, <-chan struct{})
 	// report is called with the bundle that the target has, or with the error.
 	report func(target, []byte, error)
@@ -51,7 +51,7 @@ func (t publisher) run(ctx context.Context) {
 }
 
 // watch runs one watch until it ends, as each one does after some minutes, or returns an error if
-// it cannot start one. The first events of a watch are the existing objects, so no change between
+// it can't start one. The first events of a watch are the existing objects, so no change between
 // two watches is missed.
 func (t publisher) watch(ctx context.Context) error {
 	list := &unstructured.UnstructuredList{}
@@ -90,7 +90,7 @@ func (t publisher) watch(ctx context.Context) error {
 	}
 }
 
-// isMissing reports whether the API server says that there is no target. A proxy's 404 is no reason
+// isMissing reports whether the API server says that there's no target. A proxy's 404 is no reason
 // to wait until somebody creates it.
 func (t publisher) isMissing(err error) bool {
 	return client.IsAbsent(err, client.ObjectKey{Name: t.target.name})

@@ -12,7 +12,7 @@ import (
 // Start publishes the CA and renews the certificates, until the context ends. A server from
 // NewServer calls it.
 //
-// Errors: it returns an error if it cannot make a certificate. If the API server does not answer,
+// Errors: it returns an error if it can't make a certificate. If the API server doesn't answer,
 // or refuses, it tries again.
 func (c *CA) Start(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
@@ -126,7 +126,7 @@ func (g generation) take(what step, now time.Time, options Options) (generation,
 	return g, err
 }
 
-// present is the bundle that targets should have, and a channel that is closed when there is a new
+// present is the bundle that targets should have, and a channel that is closed when there's a new
 // one.
 func (c *CA) present() ([]byte, <-chan struct{}) {
 	c.mu.Lock()

@@ -18,6 +18,7 @@ import (
 	"github.com/loopwright/loopwright/cluster"
 	"github.com/loopwright/loopwright/controllers"
 	"github.com/loopwright/loopwright/internal/demo/alone"
+	"github.com/loopwright/loopwright/internal/stalled"
 	"github.com/loopwright/loopwright/mini"
 	"github.com/loopwright/loopwright/mini/cmd/internal/all"
 	"github.com/loopwright/loopwright/mini/cmd/internal/held"
@@ -70,6 +71,9 @@ func run(ctx context.Context) error {
 	}
 	for _, c := range parts {
 		c.Workers, c.Reconciler = 5, held.Reconciler(steps, c.Reconciler)
+	}
+	if err := stalled.Record(m, recorder, all.WithConditions(names)...); err != nil {
+		return err
 	}
 	m.AddController(mini.RunnableFunc(func(ctx context.Context) error {
 		// It leads now, so another process of this program, which would answer, waits.

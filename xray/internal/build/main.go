@@ -1,5 +1,5 @@
-// Command build makes page.html of what is in web. It needs Node. `go generate ./xray` runs it, in
-// the directory of package xray.
+// Command build makes page.html from the sources in web. It needs Node. `go generate ./xray` runs
+// it, in the directory of package xray.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Package sources knows what page.html is made of: a page that is older than its sources is found
-// without building it.
+// Package sources knows what page.html is made from, so that a test can tell, without building it,
+// whether the page is older than its sources.
 package sources
 
 import (
@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// Stamp is the last line of the page that is made of the sources in this directory.
+// Stamp returns the last line of a page that is made from the sources in this directory.
 func Stamp(web string) (string, error) {
 	hash := sha256.New()
 	err := filepath.WalkDir(web, func(path string, entry fs.DirEntry, err error) error {

@@ -27,10 +27,12 @@ export class Player {
   paused = false
   speed = 1
   events: Event[] = []
+  lost = 0 // events that came too fast
   played = 0 // how many of events are in the machine
   machine = new Machine()
   steps: Steps | undefined
 
+  private start = new Machine() // what the events lead on from
   private started = ''
   private offset = 0 // of the program's clock to ours
   private at = 0 // the moment that is shown, when it is not the present
@@ -49,10 +51,17 @@ export class Player {
       this.offset = Date.parse(hello.now) - Date.now()
       this.connected = true
     })
-    this.stream.addEventListener('lost', (message) => this.machine.lose(Number(message.data)))
+    this.stream.addEventListener('lost', (message) => { this.lost += Number(message.data) })
     this.stream.addEventListener('steps', (message) => { this.steps = JSON.parse(message.data) as Steps })
     this.stream.onmessage = (message) => this.add((message.data as string).split('\n').map(parse))
     this.stream.onerror = () => { this.connected = false }
+  }
+
+  /** feed shows a program that is in this page: lines are what trace.WriteState and WriteJSON write. */
+  feed(program: string, lines: string) {
+    if (this.source !== 'live') this.reset('live')
+    Object.assign(this, { program, connected: true })
+    this.add(lines.trimEnd().split('\n').map(parse))
   }
 
   /** open shows a file. */
@@ -76,15 +85,16 @@ export class Player {
   }
 
   private clear() {
-    Object.assign(this, { events: [], played: 0, machine: new Machine(), at: 0 })
+    Object.assign(this, { events: [], played: 0, lost: 0, machine: new Machine(), start: new Machine(), at: 0 })
   }
 
   private add(events: Event[]) {
     this.events.push(...events)
     if (this.events.length > kept) {
-      const gone = this.events.length - kept
-      this.events.splice(0, gone)
-      this.played = Math.max(0, this.played - gone)
+      const gone = this.events.splice(0, this.events.length - kept)
+      for (const e of gone) this.start.note(e)
+      if (this.played < gone.length) this.machine = this.start.copy()
+      this.played = Math.max(0, this.played - gone.length)
     }
   }
 
@@ -145,10 +155,11 @@ export class Player {
   seek(played: number) {
     this.paused = true
     if (played < this.played) {
-      this.machine = new Machine()
+      this.machine = this.start.copy()
       this.played = 0
     }
-    this.play(Math.max(0, Math.min(played, this.events.length)))
+    const first = this.events[0]?.state ? 1 : 0 // what the recorder has forgotten is no moment
+    this.play(Math.max(first, Math.min(played, this.events.length)))
     this.at = this.events[this.played - 1]?.at ?? this.events[0]?.at ?? 0
   }
 }

@@ -1,22 +1,18 @@
 // The story of one object: everything that happened to it, and why it was reconciled.
 
 import { clock, type Event, key, span } from './event'
-import { type Controller, kindsOf } from './machine'
+import { groups, isGeneral } from './groups'
+import { kindsOf, type Machine } from './machine'
 
 /** Chosen is the object whose story is shown. Without kinds, all of that name are meant. */
 export interface Chosen { kinds: string[]; name: string }
 
-/** parseObject reads "Pod default/web", "default/web" or "web". */
-export function parseObject(typed: string): Chosen {
-  const words = typed.split(/\s+/)
-  return { kinds: words.slice(0, -1).filter((word) => word !== 'or'), name: words.at(-1)! }
-}
-
-/** titleOf is what parseObject reads. */
+/** titleOf is what the search field shows, and finds again. */
 export const titleOf = ({ kinds, name }: Chosen) => `${kinds.join(' or ')} ${name}`.trim()
 
 export interface Story {
   events: Event[]
+  aside: Event[] // what controllers of all kinds did, and what predicates filtered out
   why: string // the last reconcile, in one line
   reconciles: Part[]
   waits: Part[]
@@ -36,10 +32,13 @@ export interface Part {
  * change, or a reconcile's write, did for it; and how that other object's change came in.
  *
  * A request may have no kind: a Deployment and a Service of one name ask for the same one, of two
- * controllers. Then it belongs to the object that its controller reconciles.
+ * controllers. Then it belongs to the object that its controller reconciles. What a garbage collector
+ * does, which looks at all kinds, is beside the story.
  */
-export function story(all: Event[], { kinds, name }: Chosen, controllers: Map<string, Controller>): Story {
+export function story(all: Event[], { kinds, name }: Chosen, machine: Machine): Story {
+  const controllers = machine.controllers
   const ours = [...controllers.values()].filter((c) => kindsOf(c).some((kind) => kinds.includes(kind)))
+  const general = new Set(groups(machine).filter(isGeneral).flatMap((g) => g.queues.map((c) => c.name)))
   const anothers = (layer: string) => {
     const c = controllers.get(layer)
     return ours.length > 0 && c !== undefined && !ours.includes(c) && kindsOf(c).length > 0
@@ -47,11 +46,26 @@ export function story(all: Event[], { kinds, name }: Chosen, controllers: Map<st
   const sameKind = (kind: string, layer: string) => kinds.length === 0 || (kind ? kinds.includes(kind) : !anothers(layer))
   const about = (e: Event) => e.name !== '' && key(e.namespace, e.name) === name && sameKind(e.object, e.layer)
   const requested = (e: Event) => e.toName !== '' && key(e.toNamespace, e.toName) === name && sameKind(e.toObject, e.layer)
+  const isAside = (e: Event) => e.kind === 'predicate' && e.outcome === 'filtered' || general.has(e.layer) && e.kind !== 'write'
   const tied = new Set<string>() // versions of other objects
-  for (const e of all) if (requested(e) && e.version) tied.add(`${e.object} ${key(e.namespace, e.name)} ${e.version}`)
-  const events = all.filter((e) => about(e) || requested(e) ||
-    e.kind === 'watch event' && tied.has(`${e.object} ${key(e.namespace, e.name)} ${e.version}`))
-  return { events, why: why(events, name), ...parts(events, name) }
+  for (const e of all) if (requested(e) && e.version && !isAside(e)) tied.add(`${e.object} ${key(e.namespace, e.name)} ${e.version}`)
+  const events: Event[] = []
+  const aside: Event[] = []
+  for (const e of all) {
+    if (e.state || !(about(e) || requested(e) || e.kind === 'watch event' && tied.has(`${e.object} ${key(e.namespace, e.name)} ${e.version}`))) continue
+    if (isAside(e)) aside.push(e)
+    else events.push(e)
+  }
+  return { events, aside, why: why(events, name), ...parts(events, name) }
+}
+
+/** summary is what is beside a story, in one line. */
+export function summary(aside: Event[]): string {
+  const filtered = aside.filter((e) => e.kind === 'predicate')
+  const others = aside.filter((e) => e.kind !== 'predicate')
+  const by = (events: Event[]) => [...new Set(events.map((e) => e.layer))].join(', ')
+  return [filtered.length > 0 && `${filtered.length} filtered out by predicates of ${by(filtered)}`, others.length > 0 && `${others.length} of ${by(others)}`]
+    .filter(Boolean).join(', and ')
 }
 
 const changed: Record<string, string> = {
@@ -64,7 +78,8 @@ function why(events: Event[], name: string): string {
   if (last === undefined) {
     const write = events.findLast((e) => e.kind === 'write' && key(e.namespace, e.name) === name && e.toName)
     return write ? `${name} is not reconciled itself. ${write.layer} wrote it at ${clock(write.at)}, in the reconcile of ${key(write.toNamespace, write.toName)}.`
-      : `${name} was not reconciled in what the recorder still has.`
+      : events.length > 0 ? `${name} is known, but nothing here reconciled it: its last event is of ${clock(events.at(-1)!.at)}.`
+        : `Nothing has happened to ${name} in what the recorder still has.`
   }
   const start = events[last]!
   const before = starts.filter((i) => events[i]!.layer === start.layer).at(-2) ?? -1

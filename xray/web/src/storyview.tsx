@@ -2,23 +2,23 @@
 
 import { useMemo } from 'preact/hooks'
 import { clock, type Event, key, plural, span } from './event'
-import type { Controller } from './machine'
-import { type Chosen, type Part, story, titleOf } from './story'
+import type { Machine } from './machine'
+import { type Chosen, type Part, story, summary, titleOf } from './story'
 
 const listed = 300
 
 interface Props {
   chosen: Chosen
   events: Event[]
-  controllers: Map<string, Controller>
+  machine: Machine
   now: number
   close: () => void
   choose: (c: Chosen) => void
 }
 
-export function StoryView({ chosen, events, controllers, now, close, choose }: Props) {
+export function StoryView({ chosen, events, machine, now, close, choose }: Props) {
   const last = events.at(-1)?.seq
-  const s = useMemo(() => story(events, chosen, controllers), [chosen, last])
+  const s = useMemo(() => story(events, chosen, machine), [chosen, last])
   const shown = s.events.slice(-listed)
   return <aside class="story" aria-label={`Story of ${titleOf(chosen)}`}>
     <button class="close" onClick={close} aria-label="Close">×</button>
@@ -28,18 +28,22 @@ export function StoryView({ chosen, events, controllers, now, close, choose }: P
       watch={s.events.filter((e) => e.kind === 'watch event')} from={shown[0]?.at ?? now}
       to={[...s.waits, ...s.reconciles].some((p) => p.to === 0) ? now : shown.at(-1)?.at ?? now} />}
     {s.events.length > listed && <p class="quiet">The last {listed} of {plural(s.events.length, 'event')}.</p>}
-    <ol reversed>
-      {shown.toReversed().map((e) => {
-        const name = key(e.namespace, e.name)
-        const other = name !== chosen.name || chosen.kinds.length > 0 && e.object !== '' && !chosen.kinds.includes(e.object)
-        return <li key={e.seq} class={`${kindClass(e)} ${e.outcome.replace(' ', '-')}`}>
-          <time>{clock(e.at)}</time> <span class="layer">{e.layer}</span> <b>{e.kind}</b>{' '}
-          {other && name && <><button class="link" onClick={() => choose({ kinds: e.object ? [e.object] : [], name })}>{e.object} {name}</button>{' '}</>}
-          <span>{e.text}</span>
-        </li>
-      })}
-    </ol>
+    <ol reversed>{shown.toReversed().map((e) => <Line key={e.seq} e={e} chosen={chosen} choose={choose} />)}</ol>
+    {s.aside.length > 0 && <details class="aside">
+      <summary>Besides: {summary(s.aside)}</summary>
+      <ol reversed>{s.aside.slice(-listed).toReversed().map((e) => <Line key={e.seq} e={e} chosen={chosen} choose={choose} />)}</ol>
+    </details>}
   </aside>
+}
+
+function Line({ e, chosen, choose }: { e: Event; chosen: Chosen; choose: (c: Chosen) => void }) {
+  const name = key(e.namespace, e.name)
+  const other = name !== chosen.name || chosen.kinds.length > 0 && e.object !== '' && !chosen.kinds.includes(e.object)
+  return <li class={`${kindClass(e)} ${e.outcome.replace(' ', '-')}`}>
+    <time>{clock(e.at)}</time> <span class="layer">{e.layer}</span> <b>{e.kind}</b>{' '}
+    {other && name && <><button class="link" onClick={() => choose({ kinds: e.object ? [e.object] : [], name })}>{e.object} {name}</button>{' '}</>}
+    <span>{e.text}</span>
+  </li>
 }
 
 const kindClass = (e: Event) => e.kind.replace(' ', '-')

@@ -1,6 +1,6 @@
 // What is wrong, in sentences. Each says what is stuck, why, and what to do.
 
-import { plural, span } from './event'
+import { oneLine, plural, pluralOf, span } from './event'
 import { type Controller, kindsOf, type Machine, recently, type Recent, type Watched } from './machine'
 
 export interface Trouble {
@@ -10,10 +10,13 @@ export interface Trouble {
   key: string // of the request; may be empty
   text: string
   byReconcile?: boolean // because it takes long
+  works?: boolean // nothing is stuck: it does its work, and more than it has to
 }
 
+const starting = 30_000 // what isn't ready may just be starting
 const slow = 5_000 // a reconcile that takes longer blocks a worker
 const often = 20 // reconciles in ten seconds
+const costly = 50 // of those that write nothing: fewer cost nothing, and a rollout makes as many
 const persistent = 3 // failures in a row
 
 export function troubles(m: Machine, now: number): Trouble[] {
@@ -40,13 +43,6 @@ function failingWatch(w: Watched, now: number): Trouble {
     ? `Waiting for the list of ${pluralOf(w.kind)}: forbidden. The rule that is missing is ${rule}.`
     : `The watch of ${pluralOf(w.kind)} fails: ${oneLine(w.reason)}.`
   return { id: `watch ${w.kind}`, about: w.kind, kinds: [w.kind], key: '', text: text + next }
-}
-
-/** pluralOf is of a kind: Pods, Endpoints, Ingresses, NetworkPolicies. */
-function pluralOf(kind: string): string {
-  if (/[^aeiou]y$/.test(kind)) return `${kind.slice(0, -1)}ies`
-  if (/(ss|x|ch)$/.test(kind)) return `${kind}es`
-  return kind.endsWith('s') ? kind : `${kind}s`
 }
 
 /** blockedDeletions is about objects that stay, because nobody is going to remove the finalizer. */
@@ -76,7 +72,7 @@ export function missingRule(reason: string): string {
 function ofController(c: Controller, now: number): Trouble[] {
   const all: Trouble[] = []
   const add = (id: string, key: string, text: string) =>
-    all.push({ id: `${c.name} ${id} ${key}`, about: c.name, kinds: kindsOf(c), key, text, byReconcile: id === 'blocked' || id === 'slow' })
+    all.push({ id: `${c.name} ${id} ${key}`, about: c.name, kinds: kindsOf(c), key, text, byReconcile: id === 'blocked' || id === 'slow', works: id === 'idle' })
   const running = [...c.running.values()].filter((r) => now - r.since > slow).sort((a, b) => a.since - b.since)
   const waiting = [...c.waiting.values()]
   const oldest = Math.min(...waiting.map((w) => w.since))
@@ -98,7 +94,7 @@ function ofController(c: Controller, now: number): Trouble[] {
     if (most((one) => one.loop)) {
       add('hot', k, `${rate}, mostly because of its own writes: each ${r.lastWrite} comes back as an event that asks for the next reconcile. ` +
         'Write only if something has changed, or filter with a predicate such as GenerationChanged.')
-    } else if (most((one) => one.idle) && r.asked) {
+    } else if (times >= costly && r.asked && most((one) => one.idle && one.by === r.asked)) {
       add('idle', k, `${rate}, and most of them wrote nothing: each change of ${r.asked} asks for one. ` +
         'A predicate is missing that lets through only changes that matter.')
     }
@@ -115,5 +111,22 @@ function ofController(c: Controller, now: number): Trouble[] {
   return all
 }
 
-/** oneLine is the first line, without the full stop: an error may bring a stack with it. */
-const oneLine = (text: string) => (text.split('\n')[0] ?? '').replace(/[.\s]+$/, '')
+/** Report is what an object says of itself: the machinery is fine, and it isn't getting anywhere. */
+export interface Report {
+  kind: string
+  key: string
+  reason: string
+  since: number // milliseconds, for so long
+  more: number // objects of its kind that say something like it
+}
+
+/** reports has one entry for each kind whose objects aren't getting anywhere. */
+export function reports(m: Machine, now: number): Report[] {
+  const all: Report[] = []
+  for (const w of m.watched.values()) {
+    const stalled = [...w.stalled.values()].filter((s) => now - s.since > starting || !/^(Ready|Available)$/.test(s.condition))
+    const first = stalled.sort((a, b) => a.since - b.since)[0]
+    if (first) all.push({ kind: w.kind, key: first.key, reason: oneLine(first.reason), since: now - first.since, more: stalled.length - 1 })
+  }
+  return all
+}

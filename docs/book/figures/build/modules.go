@@ -37,7 +37,10 @@ const light = "github.com/loopwright/loopwright/docs/book/figures/light/"
 var Modules = []Module{
 	{
 		Name: "queueing", Figures: []string{"queue", "delays", "priority"}, Limit: 1_000_000,
-		Slices: []Slice{{Dir: "workqueue", Bridge: "workqueue/bridge.go"}},
+		Slices: []Slice{{
+			Dir: "workqueue", Bridge: "workqueue/bridge.go",
+			Light: []Light{{"k8s.io/client-go/util/workqueue", light + "workqueue"}},
+		}},
 	},
 	{
 		Name: "watching", Figures: []string{"reflector", "listener"}, Limit: 1_500_000,

@@ -15,7 +15,7 @@ import (
 	"github.com/loopwright/loopwright/docs/book/figures/figure"
 )
 
-// Packing is the figure of chapter 19.
+// Packing is the figure of chapter 27.
 var Packing = figure.Definition{
 	Name: "packing", Title: "Pods and ports, packed into subsets",
 	Hint: "Give a Pod another port, or let it become not ready. Which columns of the table are alike then?",

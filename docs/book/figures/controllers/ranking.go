@@ -14,7 +14,7 @@ import (
 	"github.com/loopwright/loopwright/docs/book/figures/figure"
 )
 
-// Ranking is the figure of chapter 17.
+// Ranking is the figure of chapter 22.
 var Ranking = figure.Definition{
 	Name: "ranking", Title: "Which Pod goes first",
 	Hint: "Choose a Pod and change it. Can you save it? Each rule counts only if all rules above it are equal.",

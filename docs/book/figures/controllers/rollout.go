@@ -14,7 +14,7 @@ import (
 // Figures are those of this part.
 var Figures = []figure.Definition{Rollout, Ranking, Packing}
 
-// Rollout is the figure of chapter 18.
+// Rollout is the figure of chapter 24.
 var Rollout = figure.Definition{
 	Name: "rollout", Title: "A rollout, step by step",
 	Hint: "Step through the rollout. Then let the new version fail: where does it stop, and what does a third template do about it?",

@@ -78,7 +78,7 @@ func (p *Page) Panel(inner func()) {
 	p.Y = bottom + 8
 }
 
-// Dots draws a counter: so many of so many are filled.
+// Dots draws a counter: this many of that many are filled.
 func (p *Page) Dots(x, y float64, filled, of int) {
 	for i := range of {
 		class := "hollow"

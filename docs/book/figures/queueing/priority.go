@@ -28,7 +28,7 @@ var (
 	priorities = []int{10, 0, workqueue.LowPriority}
 )
 
-// most is how many items may wait: a page has room for so many.
+// most is how many items may wait: a page has room for this many.
 const most = 24
 
 type priority struct {

@@ -31,7 +31,7 @@ var Listener = figure.Definition{
 
 var keys = []string{"web", "db"}
 
-// most is how many deltas may wait: a page has room for so many.
+// most is how many deltas may wait: a page has room for this many.
 const most = 12
 
 type listener struct {

@@ -1,7 +1,7 @@
-// Package build makes the whole book: packages of npm, pages, figures, the site,
-// and what makes it work from a folder.
+// Package build makes the whole book: packages of npm, pages, figures, the playground,
+// the site, what makes it work from a folder, and the EPUB.
 //
-// Neighbours: below it are internal/pages, internal/folder, and node. Above it are
+// Neighbours: below it are internal/pages, internal/folder, internal/epub, and node. Above it are
 // cmd/book and the tests in a browser.
 package build
 
@@ -14,7 +14,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 
+	"github.com/loopwright/loopwright/docs/book/internal/epub"
 	"github.com/loopwright/loopwright/docs/book/internal/folder"
 	"github.com/loopwright/loopwright/docs/book/internal/pages"
 )
@@ -48,15 +50,27 @@ func (b Book) Build(ctx context.Context) error {
 	if err := site.Write(dir); err != nil {
 		return err
 	}
+	fmt.Fprintln(b.Log, "drawing the diagrams")
+	if err := run(ctx, dir, nil, node, "draw.mjs", "pages", "public"); err != nil {
+		return err
+	}
 	if _, err := os.Stat(filepath.Join(dir, "cmd", "figures")); err == nil {
 		fmt.Fprintln(b.Log, "compiling the figures")
 		if err := run(ctx, dir, nil, "go", "run", "./cmd/figures", "-o", filepath.Join("public", "figures")); err != nil {
 			return err
 		}
 	}
+	fmt.Fprintln(b.Log, "compiling the playground: two to five minutes the first time, then half a minute")
+	if err := b.playground(ctx, filepath.Join(dir, "public")); err != nil {
+		return err
+	}
 	fmt.Fprintln(b.Log, "building the site")
-	settings := []string{"BOOK_BASE=" + b.Base, "BOOK_OUT=" + b.Out}
+	settings := []string{"BOOK_BASE=" + b.Base, "BOOK_OUT=" + b.Out, "BOOK_PUBLISHED=" + published}
 	if err := run(ctx, dir, settings, node, filepath.Join("node_modules", "vitepress", "bin", "vitepress.js"), "build"); err != nil {
+		return err
+	}
+	fmt.Fprintln(b.Log, "writing the EPUB")
+	if err := b.epub(dir); err != nil {
 		return err
 	}
 	if err := folder.Make(b.Out, b.Base); err != nil {
@@ -64,6 +78,20 @@ func (b Book) Build(ctx context.Context) error {
 	}
 	return folder.Check(b.Out)
 }
+
+// epub writes the chapters for e-readers beside the site.
+func (b Book) epub(dir string) error {
+	file, err := os.Create(filepath.Join(b.Out, "loopwright.epub"))
+	if err != nil {
+		return fmt.Errorf("writing the EPUB: %w", err)
+	}
+	return errors.Join(epub.Write(file, epub.Options{
+		Pages: filepath.Join(dir, "pages"), Public: filepath.Join(dir, "public"), Published: published, Changed: time.Now(),
+	}), file.Close())
+}
+
+// published is where people read the book.
+const published = "https://loopwright.github.io/loopwright"
 
 // Packages installs what package-lock.json in dir lists, unless it is there.
 func Packages(ctx context.Context, dir string, log io.Writer) error {

@@ -24,8 +24,8 @@ func fill(name string, data any) (string, error) {
 	return out.String(), nil
 }
 
-// facts is what chapter.yaml says, under the title: of a chapter, which part it
-// belongs to, how long it takes, and what comes before it; of an exercise, what to
+// facts is what chapter.yaml says, under the title: of a chapter, what you can do
+// afterwards, what you need first, and how long it takes; of an exercise, what to
 // write, and how it is tested.
 func (s *Site) facts(p *page, r *rendering) string {
 	var text string
@@ -33,15 +33,23 @@ func (s *Site) facts(p *page, r *rendering) string {
 	switch {
 	case p.chapter != nil:
 		c := p.chapter
+		type need struct{ Text, Href string }
 		data := struct {
-			Part, Before, BeforeHref string
-			Minutes                  int
-		}{Part: fmt.Sprintf("Part %d: %s", c.Part, course.Parts[c.Part]), Minutes: c.Minutes}
-		if before := s.chapterNumber(c.Number - 1); before != nil {
-			data.Before = fmt.Sprintf("chapter %d, %s", before.chapter.Number, before.chapter.Title)
-			data.BeforeHref = relative(p.out, before.out)
+			*course.Chapter
+			course.Times
+			In    string
+			First []need
+		}{Chapter: c, In: fmt.Sprintf("Part %d: %s", c.Part, course.Parts[c.Part])}
+		for _, text := range c.Needs {
+			n := need{Text: text}
+			if earlier := s.chapterNumber(course.NeededChapter(text)); earlier != nil {
+				n = need{earlier.chapter.Title, relative(p.out, earlier.out)}
+			}
+			data.First = append(data.First, n)
 		}
-		text, err = fill("facts-chapter.html", data)
+		if data.Times, err = s.repo.Times(*c); err == nil {
+			text, err = fill("facts-chapter.html", data)
+		}
 	case p.exercise != nil:
 		e := p.exercise
 		chapter := s.chapterNumber(e.Number)
@@ -74,7 +82,7 @@ func (s *Site) chapterNumber(number int) *page {
 func (s *Site) chapterEnd(p *page) (string, error) {
 	type link struct{ Title, Note, Href string }
 	var data struct{ Exercise, File *link }
-	if e := s.pages[p.chapter.Dir+exercisePage]; e != nil && e.exercise != nil {
+	if e := s.pages[p.chapter.Task()]; e != nil && e.exercise != nil {
 		data.Exercise = &link{e.exercise.Title, "make exercise-" + e.exercise.ID(), relative(p.out, e.out)}
 	}
 	s.sources[p.chapter.File] = true

@@ -14,7 +14,7 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// diagramLanguage is drawn by a script; without one, the reader sees its source.
+// diagramLanguage is drawn by draw.mjs, which finds its source in the page.
 const diagramLanguage = "mermaid"
 
 // code writes a fenced block: a diagram, what a program printed, or code, with a
@@ -76,7 +76,7 @@ func (r *rendering) snippet(node ast.Node, args map[string]string, source string
 		r.problem(node, err)
 		return code, "", ""
 	}
-	lines, found := linesOf(string(text), code)
+	lines, found := linesOf(string(text), code, args["body"] != "false")
 	if !found {
 		r.problem(node, fmt.Errorf("%s does not have this code: run `make sync`", file))
 		return code, "", ""
@@ -90,8 +90,8 @@ func (r *rendering) snippet(node ast.Node, args map[string]string, source string
 }
 
 // linesOf finds code in a file. What course
-// sync changed does not count: indentation, and the lines that mark regions.
-func linesOf(file, code string) (lineRange, bool) {
+// sync changed does not count: indentation, the lines that mark regions, and a body that was left out.
+func linesOf(file, code string, body bool) (lineRange, bool) {
 	var lines []string
 	var numbers []int
 	for i, line := range strings.Split(file, "\n") {
@@ -108,7 +108,14 @@ func linesOf(file, code string) (lineRange, bool) {
 	}
 	for at := 0; at+len(wanted) <= len(lines); at++ {
 		same := 0
-		for same < len(wanted) && lines[at+same] == wanted[same] {
+		for same < len(wanted) {
+			line := lines[at+same]
+			if !body && same == len(wanted)-1 {
+				line, _, _ = strings.Cut(line, " {")
+			}
+			if line != wanted[same] {
+				break
+			}
 			same++
 		}
 		if same == len(wanted) {

@@ -5,9 +5,6 @@ import (
 	"html"
 )
 
-// exercisePage is the text of a chapter's exercise.
-const exercisePage = "/exercise.md"
-
 // firstExercise is the section of the README that says how to get the repository.
 const firstExercise = "your-first-exercise"
 

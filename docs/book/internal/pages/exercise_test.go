@@ -13,7 +13,7 @@ func exerciseText(t *testing.T, more string) (string, problems) {
 	t.Helper()
 	s, err := openCourse(t, more)
 	require.NoError(t, err)
-	return s.text(s.pages["chapters/01-list/exercise.md"])
+	return s.text(s.pages["exercises/01-list/README.md"])
 }
 
 func TestAnExerciseBeginsWithHowToBegin(t *testing.T) {
@@ -22,7 +22,7 @@ func TestAnExerciseBeginsWithHowToBegin(t *testing.T) {
 	for _, want := range []string{
 		`<a href="../../index.html#your-first-exercise">get the repository</a>`,
 		"Then <code>make exercise-1</code> writes <code>my/01-list/listwatch.go</code> for you",
-		`<b>To read first:</b> <a href="index.html">chapter 1</a>.`,
+		`<b>To read first:</b> <a href="../../chapters/01-list/index.html">chapter 1</a>.`,
 	} {
 		assert.Contains(t, out, want)
 	}
@@ -52,9 +52,17 @@ func TestALongStubIsFolded(t *testing.T) {
 }
 
 func TestAnExerciseWithoutHintsShowsTheStubAtItsEnd(t *testing.T) {
-	out, found := exerciseText(t, "-- chapters/01-list/exercise.md --\n# Write it\n\nWrite it.\n")
+	out, found := exerciseText(t, "-- exercises/01-list/README.md --\n# Write it\n\nWrite it.\n")
 	require.Empty(t, found)
 	assert.Less(t, strings.Index(out, "Write it."), strings.Index(out, `class="stub"`))
+}
+
+func TestAnExercisePageEndsWithTheTaskThatGoesFurther(t *testing.T) {
+	out, found := exerciseText(t, "-- exercises/01-list/README.md --\n# Write it\n\nWrite it.\n\n<details>\n<summary>Hint 1</summary>\n\nTry.\n</details>\n\n## Go further\n\nWrite more.\n")
+	require.Empty(t, found)
+	assert.Equal(t, 1, strings.Count(out, `class="stub"`))
+	assert.Less(t, strings.Index(out, "Hint 1"), strings.Index(out, "Go further"), "it's for those who have solved the exercise")
+	assert.Contains(t, out, "Write more.")
 }
 
 func TestTheMenuSaysWhatIsAnExercise(t *testing.T) {

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
@@ -10,10 +11,11 @@ import (
 // Comments in the texts are instructions: to the course command, which fills in
 // code and output, and to this package.
 const (
-	snippetMarker = "snippet" // the code block that follows is cut from a file
-	outputMarker  = "output"  // the block that follows is what a program printed
-	figureMarker  = "figure"  // the picture that follows can be tried
-	githubMarker  = "github"  // what follows is for readers on GitHub only
+	snippetMarker    = "snippet"    // the code block that follows is cut from a file
+	outputMarker     = "output"     // the block that follows is what a program printed
+	figureMarker     = "figure"     // the picture that follows can be tried
+	playgroundMarker = "playground" // the picture that follows gives its place to a cluster
+	githubMarker     = "github"     // what follows is for readers on GitHub only
 )
 
 // readMarkers writes on each node what the comment before it says about it. It leaves out what is only for GitHub.
@@ -28,7 +30,7 @@ func (p *page) readMarkers() {
 			block.Parent().RemoveChild(block.Parent(), block.NextSibling())
 			return ast.WalkContinue, nil
 		}
-		if word, args, _ := strings.Cut(inner, " "); ok && (word == snippetMarker || word == outputMarker || word == figureMarker) {
+		if word, args, _ := strings.Cut(inner, " "); ok && slices.Contains([]string{snippetMarker, outputMarker, figureMarker, playgroundMarker}, word) {
 			block.NextSibling().SetAttributeString(word, args)
 		}
 		return ast.WalkContinue, nil

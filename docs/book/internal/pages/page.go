@@ -21,12 +21,13 @@ type page struct {
 	out  string // "chapters/01-list-watch/index.html", in the book
 	body []byte
 
-	doc   ast.Node
-	title string            // the text of its first heading
-	about string            // its first sentence, for search engines
-	ids   map[string]bool   // where a link may lead
-	named map[string]string // the id of the first heading with a text
-	taken slugs
+	doc         ast.Node
+	title       string            // the text of its first heading
+	about       string            // its first sentence
+	description string            // its first sentences, for search engines and cards
+	ids         map[string]bool   // where a link may lead
+	named       map[string]string // the id of the first heading with a text
+	taken       slugs
 
 	chapter  *course.Chapter  // of a chapter's text, or nil
 	exercise *course.Exercise // of an exercise's, or nil
@@ -36,6 +37,9 @@ type page struct {
 
 // home is the text that greets people on GitHub, and here.
 const home = "README.md"
+
+// porting is where a reader begins who has an operator already.
+const porting = "docs/porting.md"
 
 // outOf says which page a Markdown file becomes. A README is the page of its directory.
 func outOf(file string) string {
@@ -90,7 +94,7 @@ func newPage(file, body string) (*page, problems) {
 	}
 	found = append(found, p.checkTags()...)
 	p.readMarkers()
-	p.about = p.firstSentence()
+	p.about, p.description = p.firstSentence(), p.summary()
 	switch file {
 	case home:
 		p.cutFirstSentence() // the start page says it in its upper half
@@ -148,17 +152,36 @@ func plain(node ast.Node, source []byte) string {
 	return out.String()
 }
 
-// introduction is the first paragraph that has words, or nil.
+// introduction is the first paragraph that has words, or nil. A chapter's way of an event, which is
+// code, isn't meant.
 func (p *page) introduction() ast.Node {
 	for node := p.doc.FirstChild(); node != nil; node = node.NextSibling() {
-		if node.Kind() == ast.KindParagraph && strings.TrimSpace(plain(node, p.body)) != "" {
+		if node.Kind() == ast.KindParagraph && strings.TrimSpace(plain(node, p.body)) != "" &&
+			node.FirstChild().Kind() != ast.KindCodeSpan {
 			return node
 		}
 	}
 	return nil
 }
 
-// cutFirstSentence takes the first sentence out of the introduction, unless there is markup in it.
+// summary is what a search engine or a card shows of a page: the first sentences of its introduction,
+// up to 200 characters if the first one isn't longer.
+func (p *page) summary() string {
+	paragraph := p.introduction()
+	if paragraph == nil {
+		return ""
+	}
+	summary := ""
+	for _, sentence := range strings.SplitAfter(plain(paragraph, p.body), ". ") {
+		if summary != "" && len(summary)+len(sentence) > 200 {
+			break
+		}
+		summary += sentence
+	}
+	return strings.TrimSpace(summary)
+}
+
+// cutFirstSentence takes the first sentence out of the introduction, unless it has more markup than code.
 func (p *page) cutFirstSentence() {
 	paragraph := p.introduction()
 	if paragraph == nil {
@@ -167,19 +190,16 @@ func (p *page) cutFirstSentence() {
 	var cut []ast.Node
 	left := len(p.about) + len(" ")
 	for node := paragraph.FirstChild(); node != nil && left > 0; node = node.NextSibling() {
-		part, ok := node.(*ast.Text)
-		if !ok {
+		text, isText := node.(*ast.Text)
+		size := len(plain(node, p.body))
+		if !isText && (node.Kind() != ast.KindCodeSpan || size > left) {
 			return
 		}
-		size := part.Segment.Len()
-		if part.SoftLineBreak() {
-			size++
-		}
 		if size > left {
-			part.Segment = part.Segment.WithStart(part.Segment.Start + left)
+			text.Segment = text.Segment.WithStart(text.Segment.Start + left)
 			break
 		}
-		cut = append(cut, part)
+		cut = append(cut, node)
 		left -= size
 	}
 	for _, part := range cut {

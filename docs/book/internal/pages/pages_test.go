@@ -35,6 +35,7 @@ A list is a list.
 title: List
 part: 1
 minutes: 30
+needs: [some practice with kubectl]
 file: mini/listwatch.go
 exercise: {write: [List.Next, List.Last]}
 upstream:
@@ -43,29 +44,33 @@ upstream:
   - {module: go.etcd.io/etcd/server/v3, version: v3.6.0, file: embed/etcd.go}
 -- chapters/01-list/library.md --
 # The library
--- chapters/01-list/exercise.md --
+-- exercises/01-list/README.md --
 # Write list
 
 Write it.
 
-## Hint 1
+<details>
+<summary>Hint 1</summary>
 
 Think of {{ braces }}.
+</details>
 
-## Hint 2
+<details>
+<summary>Hint 2</summary>
 
 Think again.
-
-## Afterwards
-
-Rest.
+</details>
 -- chapters/02-watch/README.md --
 # 2. Watch
 -- chapters/02-watch/chapter.yaml --
 title: Watch
 part: 1
 minutes: 40
+needs: [chapter 1, what a watch is for]
 file: mini/store.go
+-- docs/workshops.yaml --
+class: 1.2
+shares: {tell: 25, predict: 10, run: 10, write: 55}
 -- docs/architecture.md --
 # Architecture
 
@@ -206,14 +211,13 @@ func TestWhatIsOnlyForGitHubIsNotInTheBook(t *testing.T) {
 	assert.Contains(t, out, "<p>The next one stays.</p>")
 }
 
-func TestAHintIsAFoldUntilTheNextSection(t *testing.T) {
+func TestAnExerciseSaysWhoseItIsAndFoldsItsHints(t *testing.T) {
 	s, err := openCourse(t, "")
 	require.NoError(t, err)
-	out, found := s.text(s.pages["chapters/01-list/exercise.md"])
+	out, found := s.text(s.pages["exercises/01-list/README.md"])
 	require.Empty(t, found)
-	assert.Contains(t, out, "<details class=\"hint\" id=\"hint-1\"><summary>Hint 1</summary>\n<p>Think of {{ braces }}.</p>\n</details>\n")
-	assert.Contains(t, out, "<p>Think again.</p>\n</details>\n<h2 id=\"afterwards\"")
-	assert.Contains(t, out, `Exercise of <a href="index.html">chapter 1, List</a>`)
+	assert.Contains(t, out, "<details>\n<summary>Hint 1</summary>\n<p>Think of {{ braces }}.</p>\n</details>\n")
+	assert.Contains(t, out, `Exercise of <a href="../../chapters/01-list/index.html">chapter 1, List</a>`)
 	assert.Contains(t, out, `<code>make exercise-1</code>`)
 }
 
@@ -223,8 +227,8 @@ func TestAChapterBeginsWithItsFactsAndEndsWithItsExerciseAndItsFile(t *testing.T
 	first, found := s.text(s.pages["chapters/01-list/README.md"])
 	require.Empty(t, found)
 	for _, want := range []string{
-		"<span>Part 1: Watching</span><span>30 minutes, with the exercise</span>",
-		`<a class="card" href="exercise.html">`,
+		"<span>needs some practice with kubectl</span><span>30 minutes: 10 to read, 5 to run, 15 to write</span><span>Part 1: Watching</span>",
+		`<a class="card" href="../../exercises/01-list/index.html">`,
 		`<a href="../../source/mini/listwatch.go.html" target="_self">mini/listwatch.go</a>`,
 	} {
 		assert.Contains(t, first, want)
@@ -240,7 +244,7 @@ func TestAChapterBeginsWithItsFactsAndEndsWithItsExerciseAndItsFile(t *testing.T
 	}
 	second, found := s.text(s.pages["chapters/02-watch/README.md"])
 	require.Empty(t, found)
-	assert.Contains(t, second, `builds on <a href="../01-list/index.html">chapter 1, List</a>`)
+	assert.Contains(t, second, `<span>needs <a href="../01-list/index.html">List</a>, what a watch is for</span>`)
 }
 
 func TestPagesAreTurnedInTheOrderInWhichTheyAreRead(t *testing.T) {
@@ -251,7 +255,7 @@ func TestPagesAreTurnedInTheOrderInWhichTheyAreRead(t *testing.T) {
 		order = append(order, p.file)
 	}
 	assert.Equal(t, []string{
-		"README.md", "chapters/01-list/README.md", "chapters/01-list/exercise.md", "chapters/01-list/library.md", "chapters/02-watch/README.md",
+		"README.md", "chapters/01-list/README.md", "exercises/01-list/README.md", "chapters/01-list/library.md", "chapters/02-watch/README.md",
 		"docs/architecture.md", "docs/zebra.md", "CONTRIBUTING.md",
 	}, order)
 	page, _, err := s.vitePage(2)

@@ -66,7 +66,6 @@ func (r *rendering) RegisterFuncs(to renderer.NodeRendererFuncRegisterer) {
 		ast.KindFencedCodeBlock: r.code,
 		ast.KindHTMLBlock:       r.raw,
 		ast.KindRawHTML:         r.raw,
-		kindFold:                r.fold,
 		kindTerm:                r.term,
 		kindMeaning:             r.meaning,
 	} {
@@ -110,19 +109,6 @@ func (r *rendering) stub(w io.StringWriter) {
 	r.stubbed = true
 }
 
-func (r *rendering) fold(w util.BufWriter, node ast.Node, entering bool) ast.WalkStatus {
-	if !entering {
-		_, _ = w.WriteString("</details>\n")
-		return ast.WalkContinue
-	}
-	if r.page.exercise != nil && !r.stubbed {
-		r.stub(w)
-	}
-	heading := node.(*fold).heading
-	fmt.Fprintf(w, "<details class=\"hint\" id=\"%s\"><summary>%s</summary>\n", r.id(heading), html.EscapeString(plain(heading, r.page.body)))
-	return ast.WalkContinue
-}
-
 // paragraph leaves out what has only pictures from other sites: badges say how the
 // project is today, and a book may be read without a network.
 func (r *rendering) paragraph(w util.BufWriter, node ast.Node, entering bool) ast.WalkStatus {
@@ -131,6 +117,9 @@ func (r *rendering) paragraph(w util.BufWriter, node ast.Node, entering bool) as
 	}
 	if figure, ok := marked(node, figureMarker); ok {
 		return r.figure(w, node, figure["name"], entering)
+	}
+	if size, ok := node.AttributeString(playgroundMarker); ok {
+		return r.cluster(w, node, size.(string), entering)
 	}
 	if entering {
 		_, _ = w.WriteString("<p>")
@@ -218,6 +207,9 @@ func (r *rendering) image(w util.BufWriter, node ast.Node, entering bool) ast.Wa
 	if err != nil {
 		r.problem(node, err)
 	}
+	if _, is := node.Parent().AttributeString(playgroundMarker); is {
+		to.href = stillOf(to.href)
+	}
 	fmt.Fprintf(w, `<img src="%s" alt="%s">`, html.EscapeString(to.href), html.EscapeString(alternative(image, r.page.body)))
 	return ast.WalkSkipChildren
 }
@@ -237,9 +229,16 @@ func (r *rendering) raw(w util.BufWriter, node ast.Node, entering bool) ast.Walk
 	}
 	text := rawText(node, r.page.body)
 	if _, is := comment(text); !is {
+		if r.page.exercise != nil && !r.stubbed && isHint(text) {
+			r.stub(w)
+		}
+		r.offerRun(w, node, text)
 		_, _ = w.WriteString(text)
 	}
 	return ast.WalkSkipChildren
 }
+
+// isHint reports whether a fold of an exercise begins.
+func isHint(raw string) bool { return strings.Contains(raw, "<summary>Hint ") }
 
 func isElsewhere(address string) bool { return strings.Contains(address, "://") }

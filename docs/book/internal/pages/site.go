@@ -16,6 +16,7 @@ package pages
 import (
 	"fmt"
 	"os"
+	"path"
 	"slices"
 	"strings"
 
@@ -77,9 +78,7 @@ func Open(root string) (*Site, error) {
 		}
 	}
 	for i := range exercises {
-		p := s.pages[exercises[i].Dir()+exercisePage]
-		p.exercise = &exercises[i]
-		p.foldHints()
+		s.pages[exercises[i].Text()].exercise = &exercises[i]
 	}
 	if err := found.err(); err != nil {
 		return nil, err
@@ -103,9 +102,9 @@ type item struct {
 
 // reference is the order of the first of them; what is not here comes after them, by name.
 var reference = []string{
-	"docs/architecture.md", "docs/glossary.md", "docs/xray.md", "docs/debugging.md", "docs/coming-from-client-go.md", "docs/new.md", "docs/porting.md", "docs/api.md",
+	playground, "docs/architecture.md", "docs/glossary.md", "docs/xray.md", "docs/debugging.md", "docs/coming-from-client-go.md", "docs/new.md", "docs/porting.md", "docs/api.md",
 	"docs/client-calls.md", "docs/originals.md", "docs/benchmarks.md", "docs/measuring.md", "docs/controllers-compared.md", "docs/mini-compared.md", "docs/walkthroughs.md",
-	"docs/hostile-network.md",
+	"docs/hostile-network.md", "docs/controllers.md", "docs/teaching.md", "docs/thanks.md",
 }
 
 // arrange puts the pages into the order in which they are read, and makes the menu of them.
@@ -125,7 +124,7 @@ func (s *Site) arrange(chapters []course.Chapter) {
 				continue
 			}
 			chapter := entry(c.Readme(), fmt.Sprintf("%d. %s", c.Number, c.Title))
-			for _, file := range s.below(c.Dir, placed) {
+			for _, file := range append(s.below(path.Dir(c.Task()), placed), s.below(c.Dir, placed)...) {
 				chapter.Items = append(chapter.Items, entry(file, s.pages[file].short()))
 			}
 			g.Items = append(g.Items, chapter)

@@ -41,6 +41,7 @@ type deck struct {
 	slides  []slide
 	notes   bytes.Buffer // since the last slide
 	fold    string       // the summary of the open fold, or ""
+	promise string       // the comment of the function whose solution comes next
 	asked   bool         // whether the poll has come
 	found   problems
 }
@@ -168,8 +169,19 @@ func (d *deck) html(node ast.Node) template.HTML {
 
 func (d *deck) title() template.HTML { return template.HTML(html.EscapeString(d.section)) }
 
-// folds follows the folds of a text: what to run, and answers.
+// solution is the summary of the fold that has what a learner is to write. Its prose is that of the contract above it.
+const solution = "One way to write it"
+
+// folds follows the folds of a text: what to run, answers, and solutions.
 func (d *deck) folds(raw string) {
+	if strings.Contains(raw, "<summary>"+solution+"</summary>") {
+		d.fold = solution
+		return
+	}
+	if d.fold == solution {
+		d.fold = ""
+		return
+	}
 	if _, summary, ok := strings.Cut(raw, "<summary>"); ok {
 		d.leave()
 		d.fold, _, _ = strings.Cut(summary, "</summary>")
@@ -224,7 +236,7 @@ func (d *deck) about() template.HTML {
 // asks returns true for a paragraph that asks for a prediction.
 func (d *deck) asks(paragraph *ast.Paragraph) bool {
 	bold, ok := paragraph.FirstChild().(*ast.Emphasis)
-	return ok && bold.Level == 2 && plain(bold, d.page.body) == "Predict:"
+	return ok && bold.Level == 2 && plain(bold, d.page.body) == predict
 }
 
 // question is what such a paragraph asks.
@@ -284,15 +296,18 @@ func (d *deck) picture(paragraph *ast.Paragraph, image *ast.Image) template.HTML
 	return template.HTML(fmt.Sprintf(`<img src="%s" alt="%s">`, html.EscapeString(to.href), html.EscapeString(text)))
 }
 
-// task is what exercise.md asks for. The slide has its first paragraph, and the notes have its rules.
+// task is what the exercise asks for. The slide has its first paragraph, and the notes have its rules.
 func (d *deck) task() {
-	p := d.site.pages[d.page.chapter.Dir+exercisePage]
+	p := d.site.pages[d.page.chapter.Task()]
 	if p == nil || p.exercise == nil {
 		return
 	}
 	of := &deck{site: d.site, page: p, prose: d.prose}
 	var task template.HTML
-	for node := p.doc.FirstChild(); node != nil && node.Kind() != kindFold; node = node.NextSibling() {
+	for node := p.doc.FirstChild(); node != nil; node = node.NextSibling() {
+		if block, ok := node.(*ast.HTMLBlock); ok && isHint(rawText(block, p.body)) {
+			break
+		}
 		switch {
 		case node.Kind() == ast.KindHeading && node.(*ast.Heading).Level == 1:
 		case task == "" && node.Kind() == ast.KindParagraph:

@@ -44,6 +44,8 @@ func (d *deck) block(node *ast.FencedCodeBlock) {
 		// A class does not read them; the prose about them is for the next slide.
 	case symbol == "":
 		d.code(slide{Title: d.title()}, file, language, source)
+	case snippet["body"] == "false":
+		d.promise, _ = leadingComment(source)
 	case file == d.page.chapter.File && slices.Contains(d.page.chapter.Exercise.Write, symbol):
 		d.exercise(piece, file, source)
 	default:
@@ -119,8 +121,7 @@ func sizeOf(parts [][]string) string {
 }
 
 // exercise shows what a function promises, and not how: learners will write it. The down key shows the code.
-func (d *deck) exercise(s slide, file, source string) {
-	comment, code := leadingComment(source)
+func (d *deck) exercise(s slide, file, code string) {
 	signature := []string{}
 	for line := range strings.SplitSeq(code, "\n") {
 		signature = append(signature, line)
@@ -133,8 +134,8 @@ func (d *deck) exercise(s slide, file, source string) {
 		*last = head + "{"
 	}
 	shown := strings.Join(signature, "\n") + "\n\t// You write this.\n}"
-	if comment != "" {
-		shown = comment + "\n" + shown
+	if d.promise != "" {
+		shown = d.promise + "\n" + shown
 	}
 	below := d.codeSlides(s, file, "go", code)
 	below[0].Notes = template.HTML(d.notes.String())

@@ -45,8 +45,15 @@ The imports are few:
 
 The first is easy:
 
-<!-- snippet file=mini/listwatch.go symbol=List.Next -->
-` + "```go\n// mini/listwatch.go\n\n// Next returns the first of them.\nfunc (l *List) Next() string { return l.Items[0] }\n```" + `
+<!-- snippet file=mini/listwatch.go symbol=List.Next body=false -->
+` + "```go\n// mini/listwatch.go\n\n// Next returns the first of them.\nfunc (l *List) Next() string\n```" + `
+
+<details>
+<summary>One way to write it</summary>
+
+<!-- snippet file=mini/listwatch.go symbol=List.Next doc=false title=false -->
+` + "```go\nfunc (l *List) Next() string { return l.Items[0] }\n```" + `
+</details>
 
 <!-- snippet file=mini/listwatch.go symbol=List.first -->
 ` + "```go\n// mini/listwatch.go\n\nfunc (l *List) first(n int) []string { return l.Items[:n] }\n```" + `

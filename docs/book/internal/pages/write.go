@@ -81,8 +81,14 @@ func (s *Site) writeStatic(public string) error {
 		if err != nil {
 			return fmt.Errorf("copying %s: %w", picture, err)
 		}
-		if err := write(filepath.Join(public, filepath.FromSlash(picture)), string(text)); err != nil {
+		file := filepath.Join(public, filepath.FromSlash(picture))
+		if err := write(file, string(text)); err != nil {
 			return err
+		}
+		if still := stillOf(file); still != file {
+			if err := writeStill(text, still); err != nil {
+				return fmt.Errorf("making a still of %s: %w", picture, err)
+			}
 		}
 	}
 	for recording := range s.recordings {
@@ -126,6 +132,8 @@ type frontMatter struct {
 	Description string `json:"description,omitempty"`
 	Source      string `json:"source"` // the text, for the link to it
 	PageClass   string `json:"pageClass,omitempty"`
+	Sidebar     *bool  `json:"sidebar,omitempty"` // false is none; so is Aside's
+	Aside       *bool  `json:"aside,omitempty"`
 	Prev        any    `json:"prev"`
 	Next        any    `json:"next"`
 	Hero        *hero  `json:"hero,omitempty"`
@@ -135,13 +143,7 @@ type hero struct {
 	Name    string   `json:"name"`
 	Text    string   `json:"text"`
 	Tagline string   `json:"tagline"`
-	Image   image    `json:"image"`
 	Actions []action `json:"actions"`
-}
-
-type image struct {
-	Source string `json:"src"`
-	Text   string `json:"alt"`
 }
 
 type action struct {
@@ -159,7 +161,7 @@ type neighbour struct {
 func (s *Site) vitePage(at int) (string, problems, error) {
 	p := s.order[at]
 	text, found := s.text(p)
-	matter := frontMatter{Title: p.title, Description: p.about, Source: p.file, Prev: false, Next: false}
+	matter := frontMatter{Title: p.title, Description: p.description, Source: p.file, Prev: false, Next: false}
 	if at > 0 {
 		matter.Prev = neighbour{s.order[at-1].short(), "/" + s.order[at-1].url()}
 	}
@@ -173,25 +175,32 @@ func (s *Site) vitePage(at int) (string, problems, error) {
 		matter.PageClass = "is-chapter"
 	case p.exercise != nil:
 		matter.PageClass = "is-exercise"
+	case p.file == playground:
+		matter.PageClass, matter.Sidebar, matter.Aside = "is-playground", new(false), new(false)
 	}
 	header, err := yaml.Marshal(matter)
 	if err != nil {
 		return "", nil, fmt.Errorf("writing the front matter of %s: %w", p.file, err)
 	}
-	return fmt.Sprintf("---\n%s---\n\n<div v-pre class=\"text\">\n%s</div>\n", header, withoutBlankLines(text)), found, nil
+	element := "div"
+	if p.file == home {
+		element = "main" // VitePress has one on all other pages
+	}
+	return fmt.Sprintf("---\n%s---\n\n<%s v-pre class=\"text\">\n%s</%s>\n", header, element, withoutBlankLines(text), element), found, nil
 }
 
-// hero is the upper half of the start page: what this is, and where to begin.
+// hero is the top of the start page: what this is, and its three doors. The cluster that runs below it is its picture.
 func (s *Site) hero(p *page) *hero {
-	h := &hero{Name: p.title, Text: "Kubernetes controllers, from the inside", Tagline: p.about,
-		Image: image{"/book/hero.svg", "A loop: watch, queue, reconcile, write"}}
+	h := &hero{Name: p.title, Text: "Kubernetes controllers, from the inside", Tagline: p.about}
 	for _, first := range s.order {
-		if first.chapter != nil && len(h.Actions) == 0 {
+		if first.chapter != nil {
 			h.Actions = append(h.Actions, action{"brand", "Begin with chapter 1", "/" + first.url()})
-		}
-		if first.exercise != nil {
-			h.Actions = append(h.Actions, action{"alt", "Try the first exercise", "/" + first.url()})
 			break
+		}
+	}
+	for _, door := range []struct{ file, text string }{{playground, "Break a rollout"}, {porting, "Port your operator"}} {
+		if to := s.pages[door.file]; to != nil {
+			h.Actions = append(h.Actions, action{"alt", door.text, "/" + to.url()})
 		}
 	}
 	return h

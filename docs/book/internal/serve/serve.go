@@ -22,6 +22,7 @@ var types = map[string]string{
 	".json": "application/json",
 	".svg":  "image/svg+xml",
 	".png":  "image/png",
+	".gif":  "image/gif",
 	".wasm": "application/wasm",
 	".gz":   "application/gzip", // a figure unpacks its module itself
 }

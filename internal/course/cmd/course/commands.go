@@ -48,8 +48,8 @@ func newCommand() *cobra.Command {
 	}
 	root.PersistentFlags().StringVar(&t.root, "root", "", "the checkout (default: the one that contains the current directory)")
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(t.chapters(), t.chapter(), t.demo(), t.controllers(),
-		t.exercise(), t.hint(), t.diff(), t.reset(), t.solve(), t.catchUp(), t.verify(), t.progress(),
+	root.AddCommand(t.chapters(), t.chapter(), t.bench(), t.demo(), t.controllers(),
+		t.exercise(), t.hint(), t.diff(), t.reset(), t.solve(), t.catchUp(), t.bug(), t.further(), t.verify(), t.progress(),
 		t.submit(), t.class(), t.doctor(), t.warm(), t.programs(), t.check(), t.sync(), t.drift())
 	return root
 }
@@ -71,6 +71,14 @@ func (t *tree) chapters() *cobra.Command {
 			return err
 		}
 		fmt.Print(course.ChapterTable(chapters))
+		ways, err := repo.Ways(chapters)
+		if err != nil {
+			return err
+		}
+		fmt.Println()
+		for _, w := range ways {
+			fmt.Printf("%s, some %d hours: chapters %s\n", w.Name, w.Hours(), w.Chapters)
+		}
 		return problems.Err()
 	})
 }
@@ -95,12 +103,27 @@ func (t *tree) plays(cmd *cobra.Command, play func(ctx context.Context, repo *co
 func (t *tree) chapter() *cobra.Command {
 	cmd := &cobra.Command{Use: "chapter N", Short: "run a chapter's program", Args: cobra.ExactArgs(1)}
 	naive := cmd.Flags().Bool("naive", false, "the program that breaks")
+	bug := cmd.Flags().Bool("bug", false, "with the planted mistake that `course bug N` has you hunt")
 	return t.plays(cmd, func(ctx context.Context, repo *course.Repo, args []string, mine bool) (int, error) {
 		c, err := repo.FindChapter(args[0])
 		if err != nil {
 			return 0, err
 		}
+		if *bug {
+			return repo.PlayBug(ctx, c, os.Stderr)
+		}
 		return repo.Play(ctx, c, *naive, mine, os.Stderr)
+	})
+}
+
+func (t *tree) bench() *cobra.Command {
+	cmd := &cobra.Command{Use: "bench N", Short: "measure what a chapter builds, beside the library's and the originals'", Args: cobra.ExactArgs(1)}
+	return t.plays(cmd, func(ctx context.Context, repo *course.Repo, args []string, mine bool) (int, error) {
+		c, err := repo.FindChapter(args[0])
+		if err != nil {
+			return 0, err
+		}
+		return repo.Bench(ctx, c, mine, os.Stdout)
 	})
 }
 

@@ -91,6 +91,32 @@ func (t *tree) catchUp() *cobra.Command {
 		})
 }
 
+func (t *tree) further() *cobra.Command {
+	return t.onExercise("further N", "go further than an exercise that you have solved: a task with a test, and no solution to read",
+		func(ctx context.Context, repo *course.Repo, e course.Exercise) error {
+			done, err := repo.GoFurther(ctx, e, os.Stdout)
+			if err == nil && !done {
+				err = errNotSolved
+			}
+			return err
+		})
+}
+
+func (t *tree) bug() *cobra.Command {
+	var options course.BugOptions
+	cmd := t.onExercise("bug N", "plant a mistake in a copy of the reference, or say whether you have found it",
+		func(ctx context.Context, repo *course.Repo, e course.Exercise) error {
+			missed, err := repo.Bug(ctx, e, options, os.Stdout)
+			if err == nil && missed {
+				err = errNotSolved
+			}
+			return err
+		})
+	cmd.Flags().BoolVar(&options.Hint, "hint", false, "show the next hint")
+	cmd.Flags().BoolVar(&options.Again, "again", false, "give this one up, and plant another; your file is kept under another name")
+	return cmd
+}
+
 func (t *tree) verify() *cobra.Command {
 	var byName bool
 	cmd := &cobra.Command{

@@ -66,23 +66,48 @@ func main() {
 }
 `
 
+// further is the test of the task that goes further, with a solution and a mistake.
+const further = `-- further_test.go --
+package mini
+
+import "testing"
+
+func TestTheLongNameIsLonger(t *testing.T) {
+	if len(Long()) <= len(Name()) {
+		t.Error("the long name must be longer than the name")
+	}
+}
+-- solution.go --
+package mini
+
+func Long() string { return Name() + Name() }
+-- same.go --
+// Bug: it's the same.
+// Caught by: TestTheLongNameIsLonger
+package mini
+
+func Long() string { return Name() }
+`
+
 func tinyTree(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
-	const chapter = "chapters/01-list-watch/"
+	const chapter, task = "chapters/01-list-watch/", "exercises/01-list-watch/"
 	for name, text := range map[string]string{
 		"go.mod":                  "module example.com/tiny\n\ngo 1.26\n\nignore ./my\n",
 		"mini/listwatch.go":       "package mini\n\nfunc Name() string { return \"reference\" }\n",
 		"mini/listwatch_test.go":  "package mini\n\nimport \"testing\"\n\nfunc TestTheLibraryHasAName(t *testing.T) {\n\tif Name() == \"\" {\n\t\tt.Error(\"the name must not be empty\")\n\t}\n}\n",
 		"docs/glossary.md":        "# Glossary\n",
+		"docs/workshops.yaml":     "class: 1\nshares: {tell: 30, predict: 10, run: 10, write: 50}\nways: [{way: All of it}]\n",
 		"mini/cmd/demo/main.go":   demo,
 		"mini/cmd/mini/main.go":   demo,
 		chapter + "main.go":       demo,
 		chapter + "naive/main.go": strings.Replace(demo, `mini.Name(), " "`, `"naive "+mini.Name(), " "`, 1),
-		chapter + "README.md":     "# 1. List, then watch\n\n<!-- snippet file=mini/listwatch.go symbol=imports -->\n```go\n// mini/listwatch.go\n\npackage mini\n```\n\n<!-- snippet file=mini/listwatch.go symbol=Name -->\n```go\n// mini/listwatch.go\n\nfunc Name() string { return \"reference\" }\n```\n",
-		chapter + "chapter.yaml":  "title: List, then watch\npart: 1\nminutes: 5\nfile: mini/listwatch.go\nexercise: {write: [Name]}\n" + poll,
-		chapter + "exercise.md":   "Name it.\n\n## Hint 1\n\nAny name.\n",
-		chapter + "wrong.txtar":   "-- a.go --\n// It shouts before it fails.\n// Caught by: TestTheLibraryHasAName\npackage mini\n\nimport \"os\"\n\nfunc Name() string { return os.Args[99] }\n",
+		chapter + "README.md":     "# 1. List, then watch\n\n<!-- snippet file=mini/listwatch.go symbol=imports -->\n```go\n// mini/listwatch.go\n\npackage mini\n```\n\n<!-- snippet file=mini/listwatch.go symbol=Name body=false -->\n```go\n// mini/listwatch.go\n\nfunc Name() string\n```\n\n<details>\n\n<!-- snippet file=mini/listwatch.go symbol=Name doc=false title=false -->\n```go\nfunc Name() string { return \"reference\" }\n```\n</details>\n",
+		chapter + "chapter.yaml":  "title: List, then watch\npart: 1\nminutes: 5\nneeds: [Go]\nafter: list\nfile: mini/listwatch.go\nexercise: {write: [Name]}\n" + poll,
+		task + "README.md":        "Name it.\n\n<details>\n<summary>Hint 1</summary>\n\nAny name.\n</details>\n\n## Go further\n\nWrite `func Long() string`.\n",
+		task + "further.txtar":    further,
+		task + "wrong.txtar":      "-- a.go --\n// It shouts before it fails.\n// Caught by: TestTheLibraryHasAName\npackage mini\n\nimport \"os\"\n\nfunc Name() string { return os.Args[99] }\n",
 	} {
 		file := filepath.Join(root, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
@@ -195,13 +220,20 @@ func TestEveryAnswerHasTheRightExitCodeAndSaysWhatIsThere(t *testing.T) {
 		{"exercise 1", 1, "the name must not be empty."},
 		{"exercise -v 1", 1, "--- FAIL: TestTheLibraryHasAName"},
 		{"hint 1", 0, "Any name."},
-		{"diff 1", 1, "is not solved yet"},
+		{"diff 1", 1, "isn't solved yet"},
+		{"chapter 1 --bug", 1, "`make bug-1` plants a mistake"},
+		{"bug 1", 0, "find the mistake in my/01-list-watch-bug/listwatch.go"},
+		{"bug 1", 1, "you haven't changed the file"},
+		{"bug 1 --hint", 0, "The library has a name"},
+		{"bug 1 --again", 0, "There are no more: you've found 0 of 1"},
+		{"further 1", 1, "First solve exercise 1"},
 		{"verify", 0, "a.go (It shouts before it fails.)"},
 		{"reset 1", 0, "my/01-list-watch/listwatch.go is the stub again"},
 		{"progress", 0, "0 of 1 exercises done"},
 		{"solve 1", 0, "my/01-list-watch/listwatch.go is the reference now"},
+		{"further 1", 1, "It needs `func Long() string`"},
 		{"catch-up 1", 0, ""},
-		{"progress", 0, "make reset-1 begins it"},
+		{"progress", 0, "make reset-1 gives you the stub"},
 		{"submit", 1, "there is nothing of yours in my/ yet"},
 		{"submit --name ../x", 1, "\"../x\" cannot be the name of your file"},
 		{"class none", 1, "looking for learners"},
@@ -234,7 +266,7 @@ func TestWhatGoesWrongInADemoIsShownInTheLearnersFile(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Dir(mine), 0o755))
 	for text, place := range map[string]string{
 		"package mini\n\nconst name = nothing\n\nfunc Name() string { return name }\n":     "my/01-list-watch/listwatch.go:3:14",
-		"package mini\n\nfunc Name() string {\n\tvar none []string\n\treturn none[1]\n}\n": "In the demo, the code panics (my/01-list-watch/listwatch.go:5): it reads beyond the end of a slice",
+		"package mini\n\nfunc Name() string {\n\tvar none []string\n\treturn none[1]\n}\n": "In the demo, the code panics in Name (my/01-list-watch/listwatch.go:5): it reads beyond the end of a slice",
 	} {
 		require.NoError(t, os.WriteFile(mine, []byte(text), 0o644))
 		code, _, errOut := run(t, root, "chapter", "--mine", "1")
@@ -250,7 +282,7 @@ func TestDriftHasAnExitCode(t *testing.T) {
 	root := tinyTree(t)
 	cache := filepath.Join(root, ".cache")
 	for name, text := range map[string]string{
-		"chapters/01-list-watch/chapter.yaml": "title: List, then watch\npart: 1\nminutes: 5\nfile: mini/listwatch.go\nupstream: [{module: example.org/a, version: v1.0.0, file: a.go}]\n",
+		"chapters/01-list-watch/chapter.yaml": "title: List, then watch\npart: 1\nminutes: 5\nneeds: [Go]\nafter: list\nfile: mini/listwatch.go\nupstream: [{module: example.org/a, version: v1.0.0, file: a.go}]\n",
 		"chapters/01-list-watch/README.md":    "# 1. List, then watch\n\n`F`\n",
 		".cache/example.org/a@v1.0.0/a.go":    "package a\n\nfunc F() {}\n",
 		".cache/example.org/a@v1.0.1/a.go":    "package a\n\n// F does nothing.\nfunc F() {}\n",

@@ -97,6 +97,19 @@ outer:
 	return
 }
 
+func waits(changed *sync.Cond, p *pair[int]) *pair[int] {
+	for p.n == 0 {
+		changed.Wait()
+	}
+	for {
+		if p.n--; p.n == 0 {
+			break
+		}
+	}
+	changed.Broadcast()
+	return &pair[int]{key: p.key, state: idle, open: true, n: 0}
+}
+
 func constants() (array [limit]int, table map[string]int, ok bool) {
 	const inner = 4
 	list := make([]int, 1, 8)

@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/cluster"
+	"github.com/loopwright/loopwright/internal/minis"
 	"github.com/loopwright/loopwright/mini"
 )
 
@@ -33,8 +34,8 @@ func TestAControllerRunsIfItsOriginalDoesNot(t *testing.T) {
 
 // The cluster can switch off what is listed here, and nothing that is not.
 func TestEachControllerHasAnOriginalThatTheClusterCanSwitchOff(t *testing.T) {
-	for _, maker := range makers {
+	for _, maker := range minis.Makers {
 		known := append(append([]string{}, cluster.SampleControllers...), cluster.OptionalControllers...)
-		require.Contains(t, known, maker.original)
+		require.Contains(t, known, maker.Original)
 	}
 }

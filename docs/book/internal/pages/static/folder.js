@@ -148,7 +148,9 @@
     input.addEventListener('input', function () {
       ready().then(function (found) {
         results.textContent = ''
-        found.search(input.value).slice(0, 16).forEach(function (hit) {
+        var hits = found.search(input.value)
+        if (!hits.length && input.value.trim()) results.append(make('li', 'folder-nothing', 'No results for “' + input.value + '”'))
+        hits.slice(0, 16).forEach(function (hit) {
           var row = make('li')
           var link = make('a')
           link.href = address(hit.id)

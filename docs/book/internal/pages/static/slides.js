@@ -10,10 +10,6 @@
   system.addEventListener('change', look)
 
   addEventListener('DOMContentLoaded', function () {
-    window.loopwrightBook.diagrams = { // large letters, and the actors once
-      sequence: { mirrorActors: false, actorFontSize: 22, messageFontSize: 20, noteFontSize: 20, messageMargin: 26, width: 130, height: 50,
-        actorMargin: 30, diagramMarginX: 4, diagramMarginY: 4 }
-    }
     window.loopwrightBook.update()
     window.Reveal.initialize({
       width: 1280, height: 720, margin: 0, center: false, hash: true, transition: 'none', backgroundTransition: 'none',

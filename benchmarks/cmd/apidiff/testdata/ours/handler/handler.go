@@ -50,3 +50,6 @@ type Limits struct {
 	Limiter queue.Limiter[reconcile.Request]
 	Gone    []map[string]*int
 }
+
+// TypedMapFunc is generic here, too.
+type TypedMapFunc[object any, request comparable] func(o object) []request

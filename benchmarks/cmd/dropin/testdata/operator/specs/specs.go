@@ -1,0 +1,2 @@
+// Package specs has a Ginkgo suite, and nothing to test.
+package specs

@@ -1,0 +1,4 @@
+// Package client is imported by thing.
+package client
+
+type Object interface{ GetName() string }

@@ -1,0 +1,12 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/loopwright/loopwright/chapters/28-graph/late"
+	"github.com/loopwright/loopwright/internal/demo/demotest"
+)
+
+func TestTheProgramDoesWhatTheTextShows(t *testing.T) {
+	demotest.InMemory(t, late.Story(prepare))
+}

@@ -1,0 +1,7 @@
+package log
+
+import "github.com/loopwright/loopwright"
+
+func Name() string { return loopwright.Name() }
+
+func Kept() bool { return true }

@@ -1,0 +1,3 @@
+module github.com/loopwright/loopwright
+
+go 1.26.0

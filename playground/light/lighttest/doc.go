@@ -1,0 +1,2 @@
+// Package lighttest holds the light packages to the originals, where both can be had.
+package lighttest
