@@ -281,7 +281,7 @@ func (n *runner) judgeOwnTests(ctx context.Context, e Exercise, m mistake, tests
 		return false, err
 	}
 	if onReference.Status != Passed {
-		fmt.Fprintf(w, "%s\n", wrap(fmt.Sprintf("Not caught yet: %s fails on the reference, too, so it tests something that isn't promised: %s", onReference.Test, n.repo.saw(onReference)), 80))
+		fmt.Fprintf(w, "%s\n", wrap(fmt.Sprintf("Not caught yet: %s fails on the reference, too, so it tests something that isn't promised: %s", onReference.Test, n.repo.saw(e, onReference)), 80))
 		return false, nil
 	}
 	tests.file, tests.patch, tests.content = m.file, m.patch, slices.Concat(m.content, tests.content)
@@ -301,13 +301,13 @@ func (n *runner) judgeOwnTests(ctx context.Context, e Exercise, m mistake, tests
 func (n *runner) reveal(ctx context.Context, e Exercise, m mistake, w io.Writer) error {
 	f, err := n.show(ctx, e, m)
 	f.Line = 0 // of a file that the learner has not seen
-	fmt.Fprintf(w, "\nThe mistake: %s\n\n%s\n", m.bug, wrap(fmt.Sprintf("Mini's %s catches it: %s", m.caughtBy(), n.repo.saw(f)), 80))
+	fmt.Fprintf(w, "\nThe mistake: %s\n\n%s\n", m.bug, wrap(fmt.Sprintf("Mini's %s catches it: %s", m.caughtBy(), n.repo.saw(e, f)), 80))
 	return err
 }
 
 // saw is what a test saw, without its name.
-func (r *Repo) saw(f Failure) string {
-	return strings.TrimPrefix(r.happened(f, r.testDoc(f).text), f.quoted()+": ")
+func (r *Repo) saw(e Exercise, f Failure) string {
+	return strings.TrimPrefix(r.happened(f, r.testDoc(e, f).text), f.quoted()+": ")
 }
 
 const bugHints = 3

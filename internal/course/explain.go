@@ -18,7 +18,7 @@ func (r *Repo) explain(e Exercise, f Failure, file string) string {
 	if f.Status == NoCompile {
 		return r.explainCompile(e, f, file)
 	}
-	doc := r.testDoc(f)
+	doc := r.testDoc(e, f)
 	if empty := r.stillEmpty(e, file); len(empty) > 0 && (f.Status == Deadlocked || f.Status == TimedOut) {
 		// Whatever waits may wait for what is not written yet: nothing that is there is wrong.
 		next := empty[0]

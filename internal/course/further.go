@@ -165,8 +165,8 @@ func (n *runner) verifyFurther(ctx context.Context, e Exercise, w io.Writer) (pr
 	return problems, 2 + len(attempts), nil
 }
 
-// checkFurther proves, without a compiler, that there's a task that goes further, with a test that takes its cases in a
-// fixed order, and with mistakes that the test is said to catch.
+// checkFurther proves, without a compiler, that there's a task that goes further, with tests that each say what
+// they are for and take their cases in a fixed order, and with mistakes that the tests are said to catch.
 func (r *Repo) checkFurther(e Exercise) (problems Problems) {
 	if e.Further == "" {
 		problems.add("%s needs a section %q, with a task whose test is in %s", e.Text(), strings.TrimSpace(furtherTitle), e.furtherArchive())
@@ -187,5 +187,15 @@ func (r *Repo) checkFurther(e Exercise) (problems Problems) {
 			problems.add("exercise %d: %s of %s names no test that catches it", e.Number, path.Base(file), e.furtherArchive())
 		}
 	}
-	return append(problems, r.checkCases(path.Join(e.furtherDir(), furtherTest))...)
+	test := path.Join(e.furtherDir(), furtherTest)
+	docs, err := r.testDocs(test)
+	if err != nil {
+		problems.add("reading the tests of %s: %v", e.furtherArchive(), err)
+	}
+	for _, name := range sortedKeys(docs) {
+		if strings.HasPrefix(name, "Test") && docs[name].text == "" {
+			problems.add("%s: %s needs a comment: what would a user lose if it failed? The learner who fails it reads that", e.furtherArchive(), name)
+		}
+	}
+	return append(problems, r.checkCases(test)...)
 }

@@ -16,6 +16,7 @@ const (
 
 import "testing"
 
+// Whoever orders two sheets of four gets eight stamps.
 func TestAProductContainsEveryNumber(t *testing.T) {
 	if got := Product([]int{2, 4}); got != 8 {
 		t.Errorf("the product of 2 and 4 must be 8, got %d", got)
@@ -72,10 +73,10 @@ The test is my/01-sum/further_test.go. The exercise's own tests must still pass.
 
 Your code doesn't compile yet:
 
-    my/01-sum/further_test.go:6:12: undefined: Product
+    my/01-sum/further_test.go:7:12: undefined: Product
 
 Your file doesn't declare Product. It needs `+"`func Product(xs []int) int`"+`,
-because my/01-sum/further_test.go:6 uses it like this:
+because my/01-sum/further_test.go:7 uses it like this:
 `+"`if got := Product([]int{2, 4}); got != 8 {`"+`.
 
 Next: edit my/01-sum/sum.go and run `+"`make further-1`"+` again.
@@ -92,6 +93,21 @@ func TestWhoGoesFurtherKeepsWhatTheExerciseHasTested(t *testing.T) {
 	assert.False(t, done)
 	assert.NotContains(t, told, "Write `func", "the task was said")
 	assert.Contains(t, oneLine(told), `2 of 3 tests pass. "A product contains every number" isn't true yet: the product of 2 and 4 must be 8, got 7. `)
+}
+
+// Many checks have no message: the comment on the test is all that a learner gets, and it isn't in mini's directory.
+func TestTheCommentOfATestThatGoesFurtherIsTold(t *testing.T) {
+	t.Parallel()
+	silent := strings.Replace(furtherTests, `t.Errorf("the product of 2 and 4 must be 8, got %d", got)`, "t.Fail()", 1)
+	r := tinyTree(t, map[string]string{
+		"my/01-sum/sum.go":               correctedSum,
+		"exercises/01-sum/further.txtar": furtherArchive(silent, product, sums),
+	})
+	goFurther(t, r)
+	put(t, r.Root, "my/01-sum/sum.go", correctedSum+sums)
+	_, told := goFurther(t, r)
+	assert.Contains(t, oneLine(told), `"A product contains every number" isn't true yet: Whoever orders two sheets of four gets eight stamps. Change`)
+	assert.NoError(t, r.Verify(t.Context(), []Exercise{theExercise(t, r)}, false, io.Discard), "the comment is enough")
 }
 
 func TestGoingFurtherIsDoneWhenAllTestsPass(t *testing.T) {
@@ -176,6 +192,7 @@ func TestATaskThatGoesFurtherIsWhole(t *testing.T) {
 		"no mistake":              {map[string]string{archive: mistakes(map[string]string{"further_test.go": furtherTests, "solution.go": product})}, "needs further_test.go, solution.go, and at least one mistake"},
 		"a mistake that is right": {map[string]string{archive: furtherArchive(furtherTests, product, product)}, "adds.go declares Product as the reference does"},
 		"no such test":            {changed(t, archive, "Caught by: TestAProduct", "Caught by: TestTheProduct"), "adds.go of exercises/01-sum/further.txtar names no test that catches it"},
+		"no comment":              {map[string]string{archive: furtherArchive(strings.Replace(furtherTests, "// Whoever orders two sheets of four gets eight stamps.\n", "", 1), product, sums)}, "further.txtar: TestAProductContainsEveryNumber needs a comment"},
 		"a random order":          {map[string]string{archive: furtherArchive(loop, product, sums)}, "goes through its cases in a random order"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -16,27 +16,28 @@ type testDoc struct {
 	function string // from a line "Function: Cursor.Observe"
 }
 
-// testDoc reads the comment on the test that failed. A test that has none, or
-// a file that cannot be read, leaves the explanation as it is.
-func (r *Repo) testDoc(f Failure) testDoc {
-	name, _, _ := strings.Cut(f.Test, "/")
+// testDoc reads the comment on the test that failed, which is in the package's directory or in a file that an exercise
+// adds to it. If the test has no comment, or its file can't be read, the explanation does without.
+func (r *Repo) testDoc(e Exercise, f Failure) testDoc {
+	test, _, _ := strings.Cut(f.Test, "/")
 	dir := r.packageDir(f.Package)
 	entries, err := os.ReadDir(r.Abs(dir))
-	if err != nil || name == "" {
+	if err != nil || test == "" {
 		return testDoc{}
 	}
+	var files []string
 	for _, entry := range entries {
-		if !strings.HasSuffix(entry.Name(), "_test.go") {
+		files = append(files, path.Join(dir, entry.Name()))
+	}
+	for _, added := range sortedKeys(e.more) {
+		files = append(files, e.more[added])
+	}
+	for _, file := range files {
+		if !strings.HasSuffix(file, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), r.Abs(path.Join(dir, entry.Name())), nil, parser.ParseComments)
-		if err != nil {
-			continue
-		}
-		for _, decl := range file.Decls {
-			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Name.Name == name && fn.Recv == nil {
-				return readTestDoc(fn.Doc.Text())
-			}
+		if docs, err := r.testDocs(file); err == nil && docs[test] != (testDoc{}) {
+			return docs[test]
 		}
 	}
 	return testDoc{}
@@ -44,20 +45,32 @@ func (r *Repo) testDoc(f Failure) testDoc {
 
 // judged are the functions that the tests of an exercise say they judge, by the names of the tests.
 func (r *Repo) judged(e Exercise) (map[string]string, error) {
-	name := strings.TrimSuffix(e.Replaces, ".go") + "_test.go"
-	file, err := parser.ParseFile(token.NewFileSet(), r.Abs(name), nil, parser.ParseComments)
+	docs, err := r.testDocs(strings.TrimSuffix(e.Replaces, ".go") + "_test.go")
 	if err != nil {
 		return nil, fmt.Errorf("reading the tests of exercise %d: %w", e.Number, err)
 	}
 	functions := map[string]string{}
-	for _, decl := range file.Decls {
-		if fn, ok := decl.(*ast.FuncDecl); ok {
-			if named := readTestDoc(fn.Doc.Text()).function; named != "" {
-				functions[fn.Name.Name] = named
-			}
+	for test, doc := range docs {
+		if doc.function != "" {
+			functions[test] = doc.function
 		}
 	}
 	return functions, nil
+}
+
+// testDocs reads the comments on the functions of a file, by their names.
+func (r *Repo) testDocs(name string) (map[string]testDoc, error) {
+	file, err := parser.ParseFile(token.NewFileSet(), r.Abs(name), nil, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	docs := map[string]testDoc{}
+	for _, decl := range file.Decls {
+		if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil {
+			docs[fn.Name.Name] = readTestDoc(fn.Doc.Text())
+		}
+	}
+	return docs, nil
 }
 
 func readTestDoc(comment string) testDoc {

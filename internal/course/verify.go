@@ -253,7 +253,7 @@ func (n *runner) caught(e Exercise, a attempt, f Failure, w io.Writer) (problems
 		problems.add("exercise %s: the stub runs into the time-out: make it fail at once, a learner's first run waits for it", e.ID())
 	}
 	problems = append(problems, caughtByName(e, a, f)...)
-	if f.Status == Failing && f.Message == "" && n.repo.testDoc(f).text == "" {
+	if f.Status == Failing && f.Message == "" && n.repo.testDoc(e, f).text == "" {
 		problems.add("exercise %s: %s fails %s, which has neither a message nor a comment that tells a learner what it means", e.ID(), a.name, f.Test)
 	}
 	fmt.Fprintln(w, indent(n.repo.explain(e, f, a.file), "    "))
