@@ -28,7 +28,7 @@ var differences = []difference{
 	{
 		part: "events", sometimes: true,
 		ours: []string{"Normal LeaderElection  of " + lease + " by HOLDER: HOLDER stopped leading"},
-		why:  "When we're told to stop, we write the remaining events first. There, they're usually lost.",
+		why:  "When we're told to stop, we write the remaining events first. controller-runtime usually loses them.",
 	},
 	{
 		part: "events", sometimes: true,
