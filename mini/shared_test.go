@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -385,6 +387,42 @@ func TestAResyncBringsAllObjectsAgainWithoutARequest(t *testing.T) {
 		defer cancel()
 		require.NoError(w, often.Run(ctx))
 		require.Greater(w, len(got.took()), 4, "a short period is still a period")
+	})
+}
+
+// A handler believes what it's told last. After an older state, it would undo what the newer one has led to.
+//
+// Function: SharedInformer.resync
+func TestAResyncBringsNothingOlderThanWhatTheHandlerHasSeen(t *testing.T) {
+	inMemory(t, func(w *world) {
+		s := w.share()
+		s.ResyncPeriod = time.Minute
+		var got changes
+		var calls atomic.Int32
+		s.AddHandler(func(c mini.Change) {
+			calls.Add(1)
+			got.add(c)
+		})
+		w.run(s.Run)
+		synctest.Wait()
+		s.Update(mapAt(1001, "a", "1"))
+		time.Sleep(time.Minute)
+		require.Equal(w, []string{"a: - -> 1", "a: 1 -> 1"}, got.took(), "the first resync has the first state")
+		s.Update(mapAt(1002, "a", "2"))
+		time.Sleep(time.Minute)
+		require.Equal(w, []string{"a: 1 -> 2", "a: 2 -> 2"}, got.took(), "the second resync has the state of the first")
+
+		mu := mutexOf(w.T, s)
+		mu.Lock() // as a change does that comes just before the resync
+		time.Sleep(time.Minute)
+		for calls.Load() == 4 && !aLockIsAwaited() {
+			runtime.Gosched()
+		}
+		s.Informer.Update(mapAt(1003, "a", "3"))
+		inTurns(mu, func() { s.Update(mapAt(1004, "a", "4")) })
+		require.Contains(w, [][]string{
+			{"a: 2 -> 3", "a: 3 -> 3", "a: 3 -> 4"}, {"a: 2 -> 3", "a: 3 -> 4", "a: 4 -> 4"},
+		}, got.took(), "the resync has brought a state after a newer one")
 	})
 }
 
