@@ -180,6 +180,22 @@ func TestAnAlarmIsRemovedBeforeItAddsItsRequest(t *testing.T) {
 	})
 }
 
+// Two workers that set an alarm at the same moment must not set two: the request would be reconciled twice.
+//
+// Function: DelayQueue.AddAfter
+func TestTwoThatSetAnAlarmAtTheSameMomentSetOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewDelayQueue("test")
+		q.AddAfter(request("a"), 10*time.Second)
+		alarms := mutexOf(t, q)
+		alarms.Lock()
+		inTurns(alarms,
+			func() { q.AddAfter(request("a"), 5*time.Second) },
+			func() { q.AddAfter(request("a"), 2*time.Second) })
+		require.Equal(t, []string{"2s a"}, moments(t, q, 20*time.Second), "only the earliest alarm counts")
+	})
+}
+
 // An alarm that rings before AddAfter has stored it finds nothing to remove. Stored after
 // that, it stays forever, and no later one is set. Timers are that quick only now and
 // then, so this test sets many, with more threads than processors.

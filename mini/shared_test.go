@@ -105,6 +105,24 @@ func TestAHandlerThatIsAddedDuringChangesGetsEachExactlyOnce(t *testing.T) {
 	})
 }
 
+// A handler that misses the change in between never hears of it: the next one begins with a state that it has never seen.
+//
+// Function: SharedInformer.AddHandler
+func TestNoChangeComesBetweenTheObjectsAndTheRegistration(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.createMap("a", "1")
+		s := w.share()
+		w.run(s.Run)
+		synctest.Wait()
+		var late changes
+		mu := mutexOf(w.T, s)
+		mu.Lock()
+		inTurns(mu, func() { s.AddHandler(late.add) }, func() { s.Update(mapAt(1001, "a", "2")) })
+		require.Contains(w, [][]string{{"a: - -> 1", "a: 1 -> 2"}, {"a: - -> 2"}}, late.took(),
+			"the handler knows the state before the change, or it gets the change")
+	})
+}
+
 // One slow controller must not make all others late.
 //
 // Function: SharedInformer.distributeLocked
