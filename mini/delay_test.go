@@ -186,13 +186,15 @@ func TestAnAlarmIsRemovedBeforeItAddsItsRequest(t *testing.T) {
 func TestTwoThatSetAnAlarmAtTheSameMomentSetOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mini.NewDelayQueue("test")
-		q.AddAfter(request("a"), 10*time.Second)
 		alarms := mutexOf(t, q)
-		alarms.Lock()
-		inTurns(alarms,
-			func() { q.AddAfter(request("a"), 5*time.Second) },
-			func() { q.AddAfter(request("a"), 2*time.Second) })
-		require.Equal(t, []string{"2s a"}, moments(t, q, 20*time.Second), "only the earliest alarm counts")
+		for range 3 {
+			q.AddAfter(request("a"), 10*time.Second)
+			alarms.Lock()
+			inTurns(alarms,
+				func() { q.AddAfter(request("a"), 5*time.Second) },
+				func() { q.AddAfter(request("a"), 2*time.Second) })
+			require.Equal(t, []string{"2s a"}, moments(t, q, 20*time.Second), "only the earliest alarm counts")
+		}
 	})
 }
 

@@ -110,16 +110,18 @@ func TestAHandlerThatIsAddedDuringChangesGetsEachExactlyOnce(t *testing.T) {
 // Function: SharedInformer.AddHandler
 func TestNoChangeComesBetweenTheObjectsAndTheRegistration(t *testing.T) {
 	inMemory(t, func(w *world) {
-		w.createMap("a", "1")
 		s := w.share()
 		w.run(s.Run)
 		synctest.Wait()
-		var late changes
 		mu := mutexOf(w.T, s)
-		mu.Lock()
-		inTurns(mu, func() { s.AddHandler(late.add) }, func() { s.Update(mapAt(1001, "a", "2")) })
-		require.Contains(w, [][]string{{"a: - -> 1", "a: 1 -> 2"}, {"a: - -> 2"}}, late.took(),
-			"the handler knows the state before the change, or it gets the change")
+		for version := 1000; version < 1006; version += 2 {
+			s.Update(mapAt(version, "a", "1"))
+			var late changes
+			mu.Lock()
+			inTurns(mu, func() { s.AddHandler(late.add) }, func() { s.Update(mapAt(version+1, "a", "2")) })
+			require.Contains(w, [][]string{{"a: - -> 1", "a: 1 -> 2"}, {"a: - -> 2"}}, late.took(),
+				"a new handler doesn't know the state 2: it was added when the change was under way")
+		}
 	})
 }
 
@@ -431,16 +433,21 @@ func TestAResyncBringsNothingOlderThanWhatTheHandlerHasSeen(t *testing.T) {
 		require.Equal(w, []string{"a: 1 -> 2", "a: 2 -> 2"}, got.took(), "the second resync has the state of the first")
 
 		mu := mutexOf(w.T, s)
-		mu.Lock() // as a change does that comes just before the resync
-		time.Sleep(time.Minute)
-		for calls.Load() == 4 && !aLockIsAwaited() {
-			runtime.Gosched()
+		for version := 1003; version < 1012; version += 3 {
+			before := calls.Load()
+			mu.Lock() // as a change does that comes just before the resync
+			time.Sleep(time.Minute)
+			for calls.Load() == before && !aLockIsAwaited() {
+				runtime.Gosched()
+			}
+			s.Informer.Update(mapAt(version, "a", "3"))
+			inTurns(mu, func() { s.Update(mapAt(version+1, "a", "4")) })
+			require.Contains(w, [][]string{
+				{"a: 2 -> 3", "a: 3 -> 3", "a: 3 -> 4"}, {"a: 2 -> 3", "a: 3 -> 4", "a: 4 -> 4"},
+			}, got.took(), "the resync has brought a state after a newer one")
+			s.Update(mapAt(version+2, "a", "2"))
+			require.Equal(w, []string{"a: 4 -> 2"}, got.took())
 		}
-		s.Informer.Update(mapAt(1003, "a", "3"))
-		inTurns(mu, func() { s.Update(mapAt(1004, "a", "4")) })
-		require.Contains(w, [][]string{
-			{"a: 2 -> 3", "a: 3 -> 3", "a: 3 -> 4"}, {"a: 2 -> 3", "a: 3 -> 4", "a: 4 -> 4"},
-		}, got.took(), "the resync has brought a state after a newer one")
 	})
 }
 

@@ -148,6 +148,7 @@ func locksAwaited() int {
 // inTurns releases a lock that the test holds: to whoever waits for it, and then to each of the calls, in this order. Whatever
 // releases the lock in the middle of its work has to wait there until all others have had their turn.
 func inTurns(mu *sync.Mutex, calls ...func()) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // whoever is woken doesn't run yet
 	ended := make(chan struct{}, len(calls))
 	until := func(waiting int) {
 		for locksAwaited() < waiting && len(ended) == 0 {
@@ -163,12 +164,12 @@ func inTurns(mu *sync.Mutex, calls ...func()) {
 		waiting++
 		until(waiting)
 	}
-	// Go makes turns of a lock when one has waited for a millisecond, and was too late once more.
-	for range 50 {
-		mu.Unlock()
-		mu.Lock()
-		until(waiting)
+	for range 25 { // for a millisecond or more, even on a fast machine
+		_ = locksAwaited()
 	}
+	mu.Unlock()
+	mu.Lock() // whoever has waited for that long and comes too late makes Go give the lock to all in turn
+	until(waiting)
 	mu.Unlock()
 	for range calls {
 		<-ended
