@@ -394,6 +394,21 @@ func TestExtractFindsTheItemsOfASet(t *testing.T) {
 	require.Equal(t, `{"metadata":{"finalizers":["example.com/b"]}}`, got, "one finalizer of two")
 }
 
+// A set may have numbers. If its items were missing, the owner's next apply would remove them.
+//
+// Function: isItem
+func TestExtractFindsTheItemsOfASetOfNumbers(t *testing.T) {
+	obj := &unstructured.Unstructured{Object: map[string]any{
+		"spec": map[string]any{"ports": []any{int64(80), int64(443), int64(9007199254740993)}},
+	}}
+	obj.SetManagedFields(managed(`{"f:spec":{"f:ports":{"v:443":{},"v:9007199254740993":{}}}}`).ManagedFields)
+	got, err := mini.Extract(obj, "me")
+	require.NoError(t, err)
+	text, err := json.Marshal(got)
+	require.NoError(t, err)
+	require.Equal(t, `{"spec":{"ports":[443,9007199254740993]}}`, string(text), "two ports of three")
+}
+
 // What can't be read is no item. If it were one, the owner would apply what others have put into the list.
 //
 // Function: isItem

@@ -463,6 +463,34 @@ func TestRunReturnsWhenTheRunningReconcilesHave(t *testing.T) {
 	})
 }
 
+// If Run ends earlier, a reconcile writes after the end of the program's part. If it ends later, Kubernetes may kill the
+// process before it has released its lease.
+//
+// Function: Controller.Run
+func TestRunWaitsForTheLastReconcileAndNoLonger(t *testing.T) {
+	for _, cleanUp := range []time.Duration{0, time.Second, 24 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			ended := make(chan struct{})
+			c := mini.NewController("test", mini.ReconcilerFunc(
+				func(ctx context.Context, _ mini.Request) (mini.Result, error) {
+					defer close(ended)
+					<-ctx.Done()
+					time.Sleep(cleanUp)
+					return mini.Result{}, nil
+				}))
+			c.Workers = 3
+			c.Queue.Add(request("a"))
+			stop := background(t, c.Run)
+			synctest.Wait()
+			began := time.Now()
+			require.NoError(t, stop())
+			took := time.Since(began)
+			<-ended
+			require.Equal(t, cleanUp, took, "how long Run waits for a reconcile that takes %s to end", cleanUp)
+		})
+	}
+}
+
 // Function: Controller.Run
 func TestWorkersWithoutWorkAreStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

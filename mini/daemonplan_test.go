@@ -12,6 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/loopwright/loopwright/internal/inorder"
 )
 
 // daemonNow is when these tests take place.
@@ -155,6 +157,34 @@ func TestAPodThatFailsAtOnceIsReplacedAfterAPause(t *testing.T) {
 		agentCase{[]string{"NoExecute fresh failed young"}, []string{"remove a: fresh failed young"}})
 }
 
+// A surge means that two agents may live side by side, not that a kubelet that refuses one gets hundreds.
+//
+// Function: nodesToDaemonPods.manage
+func TestAPodThatFailsAtOnceIsReplacedAfterAPauseEvenInASurge(t *testing.T) {
+	expectManage(t, "1",
+		agentCase{[]string{"fresh failed young"}, []string{"again in 20s"}},
+		agentCase{[]string{"fresh failed young, old ending"}, []string{"again in 20s"}},
+		agentCase{[]string{"fresh failed"}, []string{"create on a", "remove a: fresh failed"}})
+}
+
+// A plan that looks again when the last node is ready leaves the others without an agent until then.
+//
+// Function: nodesToDaemonPods.manage
+func TestThePlanSaysWhenTheFirstNodeHasWaitedForLongEnough(t *testing.T) {
+	for _, nodes := range [][]string{
+		{"fresh ready young", "fresh failed young"}, {"fresh failed young", "fresh ready young"},
+	} {
+		for seconds, want := range inorder.Map(map[int32]string{25: "again in 15s", 35: "again in 20s"}) {
+			d := agentNodes("0", "1", nodes...)
+			d.ds.Spec.MinReadySeconds = seconds
+			var plan daemonPlan
+			d.manage(&plan)
+			require.Equal(t, []string{want}, plan.inWords(), "one Pod failed 10 s ago and waits for 20 s more; "+
+				"the other has been ready for 10 s of %d", seconds)
+		}
+	}
+}
+
 // Nothing happens when a Pod has been ready for long enough, so the plan has the time.
 //
 // Function: nodesToDaemonPods.manage
@@ -248,6 +278,15 @@ func TestNoMoreNodesHaveTwoPodsThanTheSurgeAllows(t *testing.T) {
 		agentCase{[]string{"fresh ready", "fresh"}, nil})
 	expectRoll(t, "2", "0",
 		agentCase{[]string{"old ready, fresh", "old ready", "old ready"}, []string{"create on b"}})
+}
+
+// One node whose agent can't start would keep all the others from the new release.
+//
+// Function: nodesToDaemonPods.roll
+func TestASurgeDoesNotWaitForNodesThatLackTheirPod(t *testing.T) {
+	expectRoll(t, "1", "0",
+		agentCase{[]string{"", "old ready"}, []string{"create on b"}},
+		agentCase{[]string{"fresh", "old ready", "old ready"}, []string{"create on b"}})
 }
 
 // A release that tolerates less than the one before can't come to a node with that taint.

@@ -194,3 +194,13 @@ func TestAnObjectThatCannotBeEncodedIsRefused(t *testing.T) {
 		require.Contains(t, answer.Result.Message, "it is broken")
 	}
 }
+
+// A default that reads the cluster would go on for a client that no longer waits.
+//
+// Function: Default
+func TestADefaultEndsWithItsRequest(t *testing.T) {
+	err := hungUp(t, func(during func(context.Context) error) mini.Admission {
+		return mini.Default(func(ctx context.Context, _ *corev1.ConfigMap) error { return during(ctx) })
+	})
+	require.ErrorIs(t, err, context.Canceled, "the API server has given up, and fill's context goes on")
+}

@@ -1,9 +1,7 @@
 package mini_test
 
 import (
-	"bytes"
 	"fmt"
-	"reflect"
 	"runtime"
 	"sync"
 	"testing"
@@ -39,23 +37,6 @@ func moments(t *testing.T, q delayed, within time.Duration) (all []string) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-}
-
-// mutexOf returns the lock of what owner points to: a test that holds it sees what a method does before it needs it. A reader's
-// own type may have another one. The mistakes that only such a test catches fail `make verify` if it's skipped for them.
-func mutexOf(t *testing.T, owner any) *sync.Mutex {
-	t.Helper()
-	mu := reflect.ValueOf(owner).Elem().FieldByName("mu")
-	if !mu.IsValid() || mu.Type() != reflect.TypeFor[sync.Mutex]() {
-		t.Skip("the type has another lock than in the reference")
-	}
-	return (*sync.Mutex)(mu.Addr().UnsafePointer())
-}
-
-// aLockIsAwaited returns true if some goroutine waits for a lock: the dump of all of them says so.
-func aLockIsAwaited() bool {
-	dump := make([]byte, 1<<20)
-	return bytes.Contains(dump[:runtime.Stack(dump, true)], []byte("[sync.Mutex.Lock"))
 }
 
 // A retry comes when its delay is over, and AddAfter doesn't block its caller until then.
@@ -196,6 +177,24 @@ func TestAnAlarmIsRemovedBeforeItAddsItsRequest(t *testing.T) {
 		waiting := q.Len()
 		alarms.Unlock()
 		require.Zero(t, waiting, "a worker could have the request, and its next alarm would not be set")
+	})
+}
+
+// Two workers that set an alarm at the same moment must not set two: the request would be reconciled twice.
+//
+// Function: DelayQueue.AddAfter
+func TestTwoThatSetAnAlarmAtTheSameMomentSetOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewDelayQueue("test")
+		alarms := mutexOf(t, q)
+		for range 3 {
+			q.AddAfter(request("a"), 10*time.Second)
+			alarms.Lock()
+			inTurns(alarms,
+				func() { q.AddAfter(request("a"), 5*time.Second) },
+				func() { q.AddAfter(request("a"), 2*time.Second) })
+			require.Equal(t, []string{"2s a"}, moments(t, q, 20*time.Second), "only the earliest alarm counts")
+		}
 	})
 }
 
@@ -363,6 +362,29 @@ func TestFailuresAreCountedFromManyGoroutines(t *testing.T) {
 		all.Wait()
 		require.Equal(t, 40, q.NumRequeues(request("a")))
 		q.ShutDown()
+	})
+}
+
+// A count that's read while another worker writes it may be any number, and the map that has it ends the program.
+func TestAFailureMayBeCountedWhileAnotherGoroutineLooks(t *testing.T) {
+	calls := []func(*mini.RetryQueue){
+		func(q *mini.RetryQueue) { q.AddRateLimited(request("a")) },
+		func(q *mini.RetryQueue) { q.NumRequeues(request("a")) },
+		func(q *mini.RetryQueue) { q.Forget(request("a")) },
+	}
+	synctest.Test(t, func(t *testing.T) {
+		for range 10 {
+			for _, first := range calls { // every two, in both orders: the race detector checks
+				for _, second := range calls {
+					q := mini.NewRetryQueue("test")
+					var both sync.WaitGroup
+					both.Go(func() { first(q) })
+					both.Go(func() { second(q) })
+					both.Wait()
+					q.ShutDown()
+				}
+			}
+		}
 	})
 }
 

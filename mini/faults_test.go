@@ -520,6 +520,24 @@ func TestAStoryIsShrunkToTheFaultsThatAreNeeded(t *testing.T) {
 	require.Equal(t, "broken", bad.End)
 }
 
+// Whoever plays the shrunk story sees another end, and looks for a mistake that isn't there.
+//
+// Function: shrink
+func TestTheEndIsThatOfTheShrunkStory(t *testing.T) {
+	days := 0
+	one := injected("POST", "/0", 2, mini.AnswerLost)
+	run := breaksBy(&days, one)
+	bad := mini.Play(1000, func(faults *mini.Faults) string {
+		if end := run(faults); end == "fine" {
+			return end
+		}
+		return fmt.Sprint("broken by ", len(faults.Story()), " of the faults")
+	})
+	require.NotNil(t, bad)
+	require.Equal(t, []mini.Injected{one}, bad.Story, "any end but the calm one is a bad one")
+	require.Equal(t, "broken by 1 of the faults", bad.End, "this is how the shrunk day ends")
+}
+
 // A fault may be needed only because of another one, which goes later.
 //
 // Function: shrink

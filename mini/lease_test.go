@@ -737,6 +737,37 @@ func TestALateAnswerDoesNotMakeTheLeasesTimeLonger(t *testing.T) {
 	})
 }
 
+// The others count from when the lease was stored. A leader that counts from the answer, which took ten seconds, works on
+// when another one has begun.
+//
+// Function: Elector.Run
+func TestALeadersTimeCountsFromTheBeginningOfItsFirstTry(t *testing.T) {
+	inMemory(t, func(w *world) {
+		var requests atomic.Int32
+		a := w.lead(w.elector("a", func(config *rest.Config) {
+			config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+				return &network{next, w, func() (before, after time.Duration, loseRequest, loseAnswer bool) {
+					switch requests.Add(1) {
+					case 1: // to read
+						return 0, 0, false, false
+					case 2: // to write
+						return 0, 9 * time.Second, false, false
+					}
+					return 0, 0, true, false
+				}}
+			})
+		}), 0)
+		second := w.elector("b")
+		second.RetryPeriod = 100 * time.Millisecond
+		time.Sleep(time.Second) // the API server has just created the lease
+		b := w.lead(second, 0)
+		require.Equal(w, 8*time.Second, w.took(a.working, "a works"))
+		require.Equal(w, time.Second, w.took(a.ended, "a gives up"), "10 s after its try has begun")
+		require.False(w, happened(b.working), "b has begun before a has ended")
+		w.took(b.working, "b works")
+	})
+}
+
 func TestTwoProcessesNeverWorkAtTheSameTime(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

@@ -448,3 +448,30 @@ func TestAServerThatHangsIsAlsoReported(t *testing.T) {
 		require.Equal(w, 20*time.Second, time.Since(began))
 	})
 }
+
+// Kubernetes would kill a process that waits for its second group forever, and no log would say why.
+//
+// Function: Manager.Run
+func TestEachGroupHasItsOwnTimeToEnd(t *testing.T) {
+	inMemory(t, func(w *world) {
+		until := make(chan struct{})
+		defer time.Sleep(time.Second) // for what ends then
+		defer close(until)
+		hang := mini.RunnableFunc(func(context.Context) error { <-until; return nil })
+		m := mini.NewManager(w.Cluster)
+		m.AddServer(hang)
+		m.AddController(hang)
+		m.Informer(&corev1.Namespace{}).AddHandler(func(mini.Change) { <-until })
+		_, err := w.Other.CoreV1().Namespaces().Create(w.ctx,
+			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
+		require.NoError(w, err)
+		stop, result := w.manage(m)
+		stop(errSignal)
+		began := time.Now()
+		err = w.returned(result)
+		for _, group := range []string{"controllers", "cache", "servers"} {
+			require.ErrorContains(w, err, group+": still running 20s after the stop", "all three hang")
+		}
+		require.Equal(w, time.Minute, time.Since(began), "20 s for each group")
+	})
+}

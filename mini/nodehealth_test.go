@@ -303,8 +303,9 @@ func TestPodsAreEvictedOnlyIfTheNodeHadItsTimeAndOthersAreHealthy(t *testing.T) 
 		{"it says that it's not ready", corev1.ConditionFalse, hasTaints(), some, false, true},
 		{"it's silent, and its time is over", corev1.ConditionUnknown, hasTaints(), 0, false, true},
 		{"it was silent, and has some time left", corev1.ConditionUnknown, hasTaints(), some, false, false},
-		{"the same, and it has a taint of ours that ends Pods", corev1.ConditionUnknown, ours, some, false, true},
-		{"the same, and it has one of others", corev1.ConditionUnknown, foreign, some, false, false},
+		{"it was silent, and has a moment left", corev1.ConditionUnknown, hasTaints(), time.Nanosecond, false, false},
+		{"it was silent, has some time left, and has a taint of ours that ends Pods", corev1.ConditionUnknown, ours, some, false, true},
+		{"the same, but the taint is one of others", corev1.ConditionUnknown, foreign, some, false, false},
 		{"it's not ready, and no node is healthy", corev1.ConditionFalse, hasTaints(), some, true, false},
 		{"it's silent, and no node is healthy", corev1.ConditionUnknown, ours, 0, true, false},
 	} {

@@ -330,6 +330,49 @@ func TestShutDownWithDrainOfAnEmptyQueueReturns(t *testing.T) {
 	})
 }
 
+// Requests are added and finished at any moment. A map that's read while another goroutine writes it ends the program.
+func TestEachMethodLocksBeforeItLooks(t *testing.T) {
+	calls := []func(*mini.Queue){
+		func(q *mini.Queue) { q.Add(request("a")) },
+		func(q *mini.Queue) { q.Get() },
+		func(q *mini.Queue) { q.Done(request("a")) },
+		func(q *mini.Queue) { q.Len() },
+		func(q *mini.Queue) { q.ShutDown() },
+	}
+	for range 10 {
+		for _, first := range calls { // every two, in both orders: the race detector checks
+			for _, second := range calls {
+				q := mini.NewQueue("test")
+				q.Add(request("a"))
+				_, _ = q.Get()
+				q.Add(request("b"))
+				q.Add(request("c"))
+				var both sync.WaitGroup
+				both.Go(func() { first(q) })
+				both.Go(func() { second(q) })
+				both.Wait()
+			}
+		}
+	}
+}
+
+// Between the two halves of Done, the request could be added, and would wait twice.
+//
+// Function: Queue.Done
+func TestDoneIsOneStep(t *testing.T) {
+	q := mini.NewQueue("test")
+	mu := mutexOf(t, q)
+	for range 3 {
+		q.Add(request("a"))
+		_, _ = q.Get()
+		mu.Lock()
+		inTurns(mu, func() { q.Done(request("a")) }, func() { q.Add(request("a")) })
+		require.Equal(t, 1, q.Len(), "a is in the queue twice: two workers would get it")
+		_, _ = q.Get()
+		q.Done(request("a"))
+	}
+}
+
 // queueModel is what a Queue has to do, without locks and without blocking.
 type queueModel struct {
 	waiting    []string

@@ -280,7 +280,7 @@ func TestAQuietWatchIsResumedWithoutAList(t *testing.T) {
 				time.AfterFunc(lives, w.Stop)
 				return w, nil
 			},
-		}, 8*time.Minute)
+		}, 10*time.Minute)
 		require.Equal(t, []string{"replace []"}, s.calls, "%s", lives)
 	}
 }

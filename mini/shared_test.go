@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -99,6 +101,26 @@ func TestAHandlerThatIsAddedDuringChangesGetsEachExactlyOnce(t *testing.T) {
 				require.True(w, obj == s.Get(key),
 					"handler %d doesn't know the state of %s", i, key)
 			}
+		}
+	})
+}
+
+// A handler that misses the change in between never hears of it: the next one begins with a state that it has never seen.
+//
+// Function: SharedInformer.AddHandler
+func TestNoChangeComesBetweenTheObjectsAndTheRegistration(t *testing.T) {
+	inMemory(t, func(w *world) {
+		s := w.share()
+		w.run(s.Run)
+		synctest.Wait()
+		mu := mutexOf(w.T, s)
+		for version := 1000; version < 1006; version += 2 {
+			s.Update(mapAt(version, "a", "1"))
+			var late changes
+			mu.Lock()
+			inTurns(mu, func() { s.AddHandler(late.add) }, func() { s.Update(mapAt(version+1, "a", "2")) })
+			require.Contains(w, [][]string{{"a: - -> 1", "a: 1 -> 2"}, {"a: - -> 2"}}, late.took(),
+				"a new handler doesn't know the state 2: it was added when the change was under way")
 		}
 	})
 }
@@ -385,6 +407,47 @@ func TestAResyncBringsAllObjectsAgainWithoutARequest(t *testing.T) {
 		defer cancel()
 		require.NoError(w, often.Run(ctx))
 		require.Greater(w, len(got.took()), 4, "a short period is still a period")
+	})
+}
+
+// A handler believes what it's told last. After an older state, it would undo what the newer one has led to.
+//
+// Function: SharedInformer.resync
+func TestAResyncBringsNothingOlderThanWhatTheHandlerHasSeen(t *testing.T) {
+	inMemory(t, func(w *world) {
+		s := w.share()
+		s.ResyncPeriod = time.Minute
+		var got changes
+		var calls atomic.Int32
+		s.AddHandler(func(c mini.Change) {
+			calls.Add(1)
+			got.add(c)
+		})
+		w.run(s.Run)
+		synctest.Wait()
+		s.Update(mapAt(1001, "a", "1"))
+		time.Sleep(time.Minute)
+		require.Equal(w, []string{"a: - -> 1", "a: 1 -> 1"}, got.took(), "the first resync has the first state")
+		s.Update(mapAt(1002, "a", "2"))
+		time.Sleep(time.Minute)
+		require.Equal(w, []string{"a: 1 -> 2", "a: 2 -> 2"}, got.took(), "the second resync has the state of the first")
+
+		mu := mutexOf(w.T, s)
+		for version := 1003; version < 1012; version += 3 {
+			before := calls.Load()
+			mu.Lock() // as a change does that comes just before the resync
+			time.Sleep(time.Minute)
+			for calls.Load() == before && !aLockIsAwaited() {
+				runtime.Gosched()
+			}
+			s.Informer.Update(mapAt(version, "a", "3"))
+			inTurns(mu, func() { s.Update(mapAt(version+1, "a", "4")) })
+			require.Contains(w, [][]string{
+				{"a: 2 -> 3", "a: 3 -> 3", "a: 3 -> 4"}, {"a: 2 -> 3", "a: 3 -> 4", "a: 4 -> 4"},
+			}, got.took(), "the resync has brought a state after a newer one")
+			s.Update(mapAt(version+2, "a", "2"))
+			require.Equal(w, []string{"a: 4 -> 2"}, got.took())
+		}
 	})
 }
 

@@ -314,6 +314,30 @@ func TestAStoreIsUsedFromSeveralGoroutines(t *testing.T) {
 	require.Empty(t, s.List())
 }
 
+// A reader that lets go of the lock too early walks through a map that a writer changes, and Go ends the program.
+func TestEachMethodOfAStoreHoldsTheLockUntilItIsDone(t *testing.T) {
+	calls := []func(*mini.Store){
+		func(s *mini.Store) { s.Get(mapKey("a")) },
+		func(s *mini.Store) { s.List() },
+		func(s *mini.Store) { _, _ = s.ByIndex("value", "red") },
+		func(s *mini.Store) { s.Update(configMap("b", "red")) },
+		func(s *mini.Store) { s.Delete(mapKey("a")) },
+		func(s *mini.Store) { s.Replace([]mini.Object{configMap("c", "red")}) },
+	}
+	for range 10 {
+		for _, first := range calls { // every two, in both orders: the race detector checks
+			for _, second := range calls {
+				s := newStore()
+				s.Update(configMap("a", "red"))
+				var both sync.WaitGroup
+				both.Go(func() { first(s) })
+				both.Go(func() { second(s) })
+				both.Wait()
+			}
+		}
+	}
+}
+
 // Walking through a map gives the same answers as the store, only more slowly.
 func TestAStoreAgreesWithAMap(t *testing.T) {
 	for seed := range uint64(50) {

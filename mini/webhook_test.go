@@ -197,6 +197,34 @@ func TestAnObjectOfAnotherKindIsRefused(t *testing.T) {
 	}
 }
 
+// hungUp returns what an Admission returns if the API server gives up in the meantime. during is called in the Admission.
+func hungUp(t *testing.T, handler func(during func(context.Context) error) mini.Admission) (err error) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, hangUp := context.WithCancel(t.Context())
+		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", strings.NewReader(review("CREATE", "ConfigMap", "", reviewed("x"))))
+		handler(func(ctx context.Context) error {
+			hangUp()
+			select {
+			case <-ctx.Done():
+				err = ctx.Err()
+			case <-time.After(time.Minute):
+			}
+			return err
+		}).ServeHTTP(httptest.NewRecorder(), r)
+	})
+	return err
+}
+
+// The API server waits for a few seconds. What reads the cluster on behalf of a client that no longer waits
+// would go on for minutes, once for each write that is tried again.
+func TestACheckEndsWithItsRequest(t *testing.T) {
+	err := hungUp(t, func(during func(context.Context) error) mini.Admission {
+		return mini.Validate(func(ctx context.Context, _, _ *corev1.ConfigMap) error { return during(ctx) })
+	})
+	require.ErrorIs(t, err, context.Canceled, "the API server has given up, and check's context goes on")
+}
+
 // A process that is updated must not cut off reviews: each is a user who waits.
 func TestAStopLetsRunningReviewsFinish(t *testing.T) {
 	server := httptest.NewUnstartedServer(nil) // for its certificate

@@ -1,9 +1,12 @@
 package mini_test
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net/http"
+	"reflect"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -120,4 +123,55 @@ var notFoundPages = map[string]func(*http.Response){
 		page(r, http.StatusNotFound, "application/json", `{"kind":"Status","apiVersion":"v1",`+
 			`"status":"Failure","reason":"NotFound","code":404,"details":{"name":"else","kind":"pods"}}`)
 	},
+}
+
+// mutexOf returns the lock of what owner points to: a test that holds it sees what a method does before it needs it. A reader's
+// own type may have another one. The mistakes that only such a test catches fail `make verify` if it's skipped for them.
+func mutexOf(t *testing.T, owner any) *sync.Mutex {
+	t.Helper()
+	mu := reflect.ValueOf(owner).Elem().FieldByName("mu")
+	if !mu.IsValid() || mu.Type() != reflect.TypeFor[sync.Mutex]() {
+		t.Skip("the type has another lock than in the reference")
+	}
+	return (*sync.Mutex)(mu.Addr().UnsafePointer())
+}
+
+// aLockIsAwaited returns true if some goroutine waits for a lock.
+func aLockIsAwaited() bool { return locksAwaited() > 0 }
+
+// locksAwaited returns how many goroutines wait for a lock: the dump of all of them says so.
+func locksAwaited() int {
+	dump := make([]byte, 1<<20)
+	return bytes.Count(dump[:runtime.Stack(dump, true)], []byte("[sync.Mutex.Lock"))
+}
+
+// inTurns releases a lock that the test holds: to whoever waits for it, and then to each of the calls, in this order. Whatever
+// releases the lock in the middle of its work has to wait there until all others have had their turn.
+func inTurns(mu *sync.Mutex, calls ...func()) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // whoever is woken doesn't run yet
+	ended := make(chan struct{}, len(calls))
+	until := func(waiting int) {
+		for locksAwaited() < waiting && len(ended) == 0 {
+			runtime.Gosched()
+		}
+	}
+	waiting := locksAwaited()
+	for _, call := range calls {
+		go func() {
+			call()
+			ended <- struct{}{}
+		}()
+		waiting++
+		until(waiting)
+	}
+	for range 25 { // for a millisecond or more, even on a fast machine
+		_ = locksAwaited()
+	}
+	mu.Unlock()
+	mu.Lock() // whoever has waited for that long and comes too late makes Go give the lock to all in turn
+	until(waiting)
+	mu.Unlock()
+	for range calls {
+		<-ended
+	}
 }
