@@ -463,8 +463,8 @@ func TestRunReturnsWhenTheRunningReconcilesHave(t *testing.T) {
 	})
 }
 
-// If Run ends earlier, a reconcile writes after the end of the program's part. If it ends later, Kubernetes may kill the
-// process before it has released its lease.
+// If Run returned earlier, a reconcile would still write when another process leads already. If it returned later, Kubernetes
+// might kill the process before it has released its lease.
 //
 // Function: Controller.Run
 func TestRunWaitsForTheLastReconcileAndNoLonger(t *testing.T) {

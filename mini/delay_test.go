@@ -365,7 +365,7 @@ func TestFailuresAreCountedFromManyGoroutines(t *testing.T) {
 	})
 }
 
-// A count that's read while another worker writes it may be any number, and the map that has it ends the program.
+// Two workers may fail at the same moment. A map that's read while another goroutine writes it ends the program.
 func TestAFailureMayBeCountedWhileAnotherGoroutineLooks(t *testing.T) {
 	calls := []func(*mini.RetryQueue){
 		func(q *mini.RetryQueue) { q.AddRateLimited(request("a")) },

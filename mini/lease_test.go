@@ -737,8 +737,8 @@ func TestALateAnswerDoesNotMakeTheLeasesTimeLonger(t *testing.T) {
 	})
 }
 
-// The others count from when the lease was stored. A leader that counts from the answer, which took ten seconds, works on
-// when another one has begun.
+// The others count from the moment when the lease was stored. A leader that counts from the answer, which took nine seconds,
+// still works when another one has begun.
 //
 // Function: Elector.Run
 func TestALeadersTimeCountsFromTheBeginningOfItsFirstTry(t *testing.T) {

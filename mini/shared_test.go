@@ -444,7 +444,7 @@ func TestAResyncBringsNothingOlderThanWhatTheHandlerHasSeen(t *testing.T) {
 			inTurns(mu, func() { s.Update(mapAt(version+1, "a", "4")) })
 			require.Contains(w, [][]string{
 				{"a: 2 -> 3", "a: 3 -> 3", "a: 3 -> 4"}, {"a: 2 -> 3", "a: 3 -> 4", "a: 4 -> 4"},
-			}, got.took(), "the resync has brought a state after a newer one")
+			}, got.took(), "the resync has brought an older state after a newer one")
 			s.Update(mapAt(version+2, "a", "2"))
 			require.Equal(w, []string{"a: 4 -> 2"}, got.took())
 		}

@@ -197,7 +197,7 @@ func TestAnObjectOfAnotherKindIsRefused(t *testing.T) {
 	}
 }
 
-// hungUp returns what an Admission returns if the API server gives up in the meantime. during is called in the Admission.
+// hungUp returns the error that an Admission's context has when the API server has given up. The Admission has to call during.
 func hungUp(t *testing.T, handler func(during func(context.Context) error) mini.Admission) (err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -216,8 +216,8 @@ func hungUp(t *testing.T, handler func(during func(context.Context) error) mini.
 	return err
 }
 
-// The API server waits for a few seconds. What reads the cluster on behalf of a client that no longer waits
-// would go on for minutes, once for each write that is tried again.
+// The API server gives up after a few seconds, and the user tries again. A check that went on for the old request would take
+// the time and the memory that the new one needs.
 func TestACheckEndsWithItsRequest(t *testing.T) {
 	err := hungUp(t, func(during func(context.Context) error) mini.Admission {
 		return mini.Validate(func(ctx context.Context, _, _ *corev1.ConfigMap) error { return during(ctx) })
