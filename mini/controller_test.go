@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log"
 	"log/slog"
-	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -250,9 +249,7 @@ func TestFailuresAreForgottenBeforeDone(t *testing.T) {
 		c.Queue.Add(request("a"))
 		stop := background(t, c.Run)
 		<-answered
-		for c.Queue.Len() == 0 && !aLockIsAwaited() {
-			runtime.Gosched()
-		}
+		untilALockIsAwaited(0, func() bool { return c.Queue.Len() > 0 })
 		waiting := c.Queue.Len()
 		failures.Unlock()
 		require.NoError(t, stop())
@@ -463,7 +460,7 @@ func TestRunReturnsWhenTheRunningReconcilesHave(t *testing.T) {
 	})
 }
 
-// If Run returned earlier, a reconcile would still write when another process leads already. If it returned later, Kubernetes
+// If Run returned earlier, a reconcile could still be writing when another process leads. If it returned later, Kubernetes
 // might kill the process before it has released its lease.
 //
 // Function: Controller.Run

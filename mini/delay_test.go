@@ -171,9 +171,7 @@ func TestAnAlarmIsRemovedBeforeItAddsItsRequest(t *testing.T) {
 		q.AddAfter(request("a"), time.Second)
 		alarms.Lock() // ring needs it to remove the alarm
 		time.Sleep(time.Second)
-		for q.Len() == 0 && !aLockIsAwaited() {
-			runtime.Gosched()
-		}
+		untilALockIsAwaited(0, func() bool { return q.Len() > 0 })
 		waiting := q.Len()
 		alarms.Unlock()
 		require.Zero(t, waiting, "a worker could have the request, and its next alarm would not be set")
@@ -365,7 +363,7 @@ func TestFailuresAreCountedFromManyGoroutines(t *testing.T) {
 	})
 }
 
-// Two workers may fail at the same moment. A map that's read while another goroutine writes it ends the program.
+// Two workers may fail at the same moment. Go ends a program that reads a map while another goroutine writes it.
 func TestAFailureMayBeCountedWhileAnotherGoroutineLooks(t *testing.T) {
 	calls := []func(*mini.RetryQueue){
 		func(q *mini.RetryQueue) { q.AddRateLimited(request("a")) },

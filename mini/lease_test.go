@@ -664,7 +664,7 @@ func TestTheFlightRecorderShowsTheLease(t *testing.T) {
 type network struct {
 	http.RoundTripper
 	w       *world
-	trouble func() (before, after time.Duration, loseRequest, loseAnswer bool)
+	trouble func(*http.Request) (before, after time.Duration, loseRequest, loseAnswer bool)
 }
 
 func (n *network) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -676,7 +676,7 @@ func (n *network) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		body = string(data)
 	}
-	before, after, loseRequest, loseAnswer := n.trouble()
+	before, after, loseRequest, loseAnswer := n.trouble(req)
 	type answer struct {
 		*http.Response
 		error
@@ -716,7 +716,7 @@ func TestALateAnswerDoesNotMakeTheLeasesTimeLonger(t *testing.T) {
 		var hang atomic.Bool
 		a := w.lead(w.elector("a", func(config *rest.Config) {
 			config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-				return &network{next, w, func() (before, after time.Duration, loseRequest, loseAnswer bool) {
+				return &network{next, w, func(*http.Request) (before, after time.Duration, loseRequest, loseAnswer bool) {
 					if hang.Load() {
 						return 0, 0, true, false
 					}
@@ -737,23 +737,24 @@ func TestALateAnswerDoesNotMakeTheLeasesTimeLonger(t *testing.T) {
 	})
 }
 
-// The others count from the moment when the lease was stored. A leader that counts from the answer, which took nine seconds,
-// still works when another one has begun.
+// The others count from when they see the lease, which may be as soon as it's stored. A leader that counts from the answer,
+// which took nine seconds, still works when another one has begun.
 //
 // Function: Elector.Run
 func TestALeadersTimeCountsFromTheBeginningOfItsFirstTry(t *testing.T) {
 	inMemory(t, func(w *world) {
-		var requests atomic.Int32
+		var written atomic.Bool
 		a := w.lead(w.elector("a", func(config *rest.Config) {
 			config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-				return &network{next, w, func() (before, after time.Duration, loseRequest, loseAnswer bool) {
-					switch requests.Add(1) {
-					case 1: // to read
-						return 0, 0, false, false
-					case 2: // to write
+				return &network{next, w, func(req *http.Request) (before, after time.Duration, loseRequest, loseAnswer bool) {
+					switch {
+					case written.Load():
+						return 0, 0, true, false
+					case req.Method != http.MethodGet:
+						written.Store(true)
 						return 0, 9 * time.Second, false, false
 					}
-					return 0, 0, true, false
+					return 0, 0, false, false
 				}}
 			})
 		}), 0)
@@ -786,7 +787,7 @@ func TestTwoProcessesNeverWorkAtTheSameTime(t *testing.T) {
 					}
 					e := w.elector(name, func(config *rest.Config) {
 						config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-							return &network{next, w, func() (before, after time.Duration, loseRequest, loseAnswer bool) {
+							return &network{next, w, func(*http.Request) (before, after time.Duration, loseRequest, loseAnswer bool) {
 								mu.Lock()
 								defer mu.Unlock()
 								if unlucky(0.1) {

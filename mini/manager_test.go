@@ -409,7 +409,7 @@ func TestPartsThatHangAreReportedAndTheOthersAreStopped(t *testing.T) {
 	inMemory(t, func(w *world) {
 		var j journal
 		until := make(chan struct{})
-		defer time.Sleep(time.Second) // for what ends then
+		defer time.Sleep(time.Second) // so that all of them can end
 		defer close(until)
 		hang := mini.RunnableFunc(func(context.Context) error {
 			<-until
@@ -437,7 +437,7 @@ func TestPartsThatHangAreReportedAndTheOthersAreStopped(t *testing.T) {
 func TestAServerThatHangsIsAlsoReported(t *testing.T) {
 	inMemory(t, func(w *world) {
 		until := make(chan struct{})
-		defer time.Sleep(time.Second) // for what ends then
+		defer time.Sleep(time.Second) // so that all of them can end
 		defer close(until)
 		m := mini.NewManager(w.Cluster)
 		m.AddServer(mini.RunnableFunc(func(context.Context) error { <-until; return nil }))
@@ -455,7 +455,7 @@ func TestAServerThatHangsIsAlsoReported(t *testing.T) {
 func TestEachGroupHasItsOwnTimeToEnd(t *testing.T) {
 	inMemory(t, func(w *world) {
 		until := make(chan struct{})
-		defer time.Sleep(time.Second) // for what ends then
+		defer time.Sleep(time.Second) // so that all of them can end
 		defer close(until)
 		hang := mini.RunnableFunc(func(context.Context) error { <-until; return nil })
 		m := mini.NewManager(w.Cluster)

@@ -330,7 +330,7 @@ func TestShutDownWithDrainOfAnEmptyQueueReturns(t *testing.T) {
 	})
 }
 
-// Requests are added and finished at any moment. A map that's read while another goroutine writes it ends the program.
+// Requests are added and finished at any time. Go ends a program that reads a map while another goroutine writes it.
 func TestEachMethodLocksBeforeItLooks(t *testing.T) {
 	calls := []func(*mini.Queue){
 		func(q *mini.Queue) { q.Add(request("a")) },

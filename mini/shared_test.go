@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -120,7 +119,7 @@ func TestNoChangeComesBetweenTheObjectsAndTheRegistration(t *testing.T) {
 			mu.Lock()
 			inTurns(mu, func() { s.AddHandler(late.add) }, func() { s.Update(mapAt(version+1, "a", "2")) })
 			require.Contains(w, [][]string{{"a: - -> 1", "a: 1 -> 2"}, {"a: - -> 2"}}, late.took(),
-				"a new handler doesn't know the state 2: it was added when the change was under way")
+				"a new handler doesn't know the state 2: it was added while the change was under way")
 		}
 	})
 }
@@ -437,12 +436,11 @@ func TestAResyncBringsNothingOlderThanWhatTheHandlerHasSeen(t *testing.T) {
 			before := calls.Load()
 			mu.Lock() // as a change does that comes just before the resync
 			time.Sleep(time.Minute)
-			for calls.Load() == before && !aLockIsAwaited() {
-				runtime.Gosched()
-			}
+			untilALockIsAwaited(0, func() bool { return calls.Load() > before })
 			s.Informer.Update(mapAt(version, "a", "3"))
 			inTurns(mu, func() { s.Update(mapAt(version+1, "a", "4")) })
 			require.Contains(w, [][]string{
+				{"a: 2 -> 2", "a: 2 -> 3", "a: 3 -> 4"}, // a resync that needs another lock
 				{"a: 2 -> 3", "a: 3 -> 3", "a: 3 -> 4"}, {"a: 2 -> 3", "a: 3 -> 4", "a: 4 -> 4"},
 			}, got.took(), "the resync has brought an older state after a newer one")
 			s.Update(mapAt(version+2, "a", "2"))

@@ -126,23 +126,31 @@ var notFoundPages = map[string]func(*http.Response){
 }
 
 // mutexOf returns the lock of what owner points to: a test that holds it sees what a method does before it needs it. A reader's
-// own type may have another one. The mistakes that only such a test catches fail `make verify` if it's skipped for them.
+// own type may have another one, and then the test is skipped. `make verify` fails if a mistake has another one, because the
+// test that should catch it is skipped.
 func mutexOf(t *testing.T, owner any) *sync.Mutex {
 	t.Helper()
-	mu := reflect.ValueOf(owner).Elem().FieldByName("mu")
-	if !mu.IsValid() || mu.Type() != reflect.TypeFor[sync.Mutex]() {
+	value := reflect.ValueOf(owner).Elem()
+	mu, ok := value.Type().FieldByName("mu")
+	if !ok || len(mu.Index) > 1 || mu.Type != reflect.TypeFor[sync.Mutex]() { // that of an embedded type is another lock
 		t.Skip("the type has another lock than in the reference")
 	}
-	return (*sync.Mutex)(mu.Addr().UnsafePointer())
+	return (*sync.Mutex)(value.FieldByIndex(mu.Index).Addr().UnsafePointer())
 }
-
-// aLockIsAwaited returns true if some goroutine waits for a lock.
-func aLockIsAwaited() bool { return locksAwaited() > 0 }
 
 // locksAwaited returns how many goroutines wait for a lock: the dump of all of them says so.
 func locksAwaited() int {
 	dump := make([]byte, 1<<20)
-	return bytes.Count(dump[:runtime.Stack(dump, true)], []byte("[sync.Mutex.Lock"))
+	dump = dump[:runtime.Stack(dump, true)]
+	return bytes.Count(dump, []byte("[sync.Mutex.Lock")) + bytes.Count(dump, []byte("[sync.RWMutex."))
+}
+
+// untilALockIsAwaited lets others run until more goroutines than that wait for a lock, or something has happened. A reader's
+// own code may wait for something else, so it gives up some time: then the test sees less, and fails nobody.
+func untilALockIsAwaited(more int, happened func() bool) {
+	for try := 0; try < 10_000 && locksAwaited() <= more && !happened(); try++ {
+		runtime.Gosched()
+	}
 }
 
 // inTurns releases a lock that the test holds: to whoever waits for it, and then to each of the calls, in this order. Whatever
@@ -150,26 +158,23 @@ func locksAwaited() int {
 func inTurns(mu *sync.Mutex, calls ...func()) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // whoever is woken doesn't run yet
 	ended := make(chan struct{}, len(calls))
-	until := func(waiting int) {
-		for locksAwaited() < waiting && len(ended) == 0 {
-			runtime.Gosched()
-		}
-	}
+	oneHasEnded := func() bool { return len(ended) > 0 }
 	waiting := locksAwaited()
 	for _, call := range calls {
 		go func() {
 			call()
 			ended <- struct{}{}
 		}()
+		untilALockIsAwaited(waiting, oneHasEnded)
 		waiting++
-		until(waiting)
 	}
-	for range 25 { // for a millisecond or more, even on a fast machine
+	for range 100 { // for a millisecond or more, even on a fast machine
 		_ = locksAwaited()
 	}
+	runtime.Gosched() // a new time slice, which the next two lines don't use up
 	mu.Unlock()
-	mu.Lock() // whoever has waited for that long and comes too late makes Go give the lock to all in turn
-	until(waiting)
+	mu.Lock() // a waiter that has waited for that long, and finds the lock taken again, makes Go hand it on in order
+	untilALockIsAwaited(waiting-1, oneHasEnded)
 	mu.Unlock()
 	for range calls {
 		<-ended

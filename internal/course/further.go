@@ -194,7 +194,7 @@ func (r *Repo) checkFurther(e Exercise) (problems Problems) {
 	}
 	for _, name := range sortedKeys(docs) {
 		if strings.HasPrefix(name, "Test") && docs[name].text == "" {
-			problems.add("%s: %s needs a comment: what would a user lose if it failed? The learner who fails it reads that", e.furtherArchive(), name)
+			problems.add("%s: %s needs a comment: what would a user lose if it failed? A learner who fails a check without a message reads that", e.furtherArchive(), name)
 		}
 	}
 	return append(problems, r.checkCases(test)...)
