@@ -170,7 +170,7 @@ test: $(CLUSTER_COMMAND) $(COURSE) $(SLOWEST) ## Prove the library and the cours
 # `make check` vets everything. -count=1 where clusters and texts are read, which the cache of test results does not know.
 test-packages: $(SLOWEST) $(COURSE)
 	@echo "The library and mini"
-	@exec $(PART) "compiling and linking the library's tests" go test $(RACE) -count=1 -timeout 30m $(EACH_PART) $(TESTED) $(LIBRARY)
+	@exec $(PART) "compiling and linking the library's tests" go test $(RACE) -count=1 -timeout 45m $(EACH_PART) $(TESTED) $(LIBRARY)
 	@echo "The chapters' programs"
 	@exec $(PART) "the chapters' programs" $(COURSE) programs $(subst -race,--race,$(RACE))
 test-modules: $(SLOWEST)
