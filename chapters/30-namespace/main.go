@@ -11,7 +11,7 @@ import (
 func main() {
 	tenant.Main("Chapter 30: namespaces", prepare,
 		demo.Predict(1,
-			"in step 1, what's left of the Pod and the Secret while the Pod is drained?",
+			"in step 1, are the Pod and the Secret still there while the Pod is being drained?",
 			"the second list"))
 }
 

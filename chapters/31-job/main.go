@@ -11,6 +11,6 @@ func main() {
 	letters.Main("Chapter 31: Jobs", mini.NewJobController,
 		demo.Predict(3,
 			"in step 3, a Pod is deleted while no controller runs. What keeps it, and which "+
-				"three writes follow when the controller is back?",
+				"three writes count it when the controller is back?",
 			"the writes above, and the list before them"))
 }

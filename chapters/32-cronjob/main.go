@@ -10,7 +10,7 @@ import (
 func main() {
 	nights.Main("Chapter 32: CronJobs", mini.NewCronJobController,
 		demo.Predict(2,
-			"in step 2, the status gets lost, and the controller tries again. Which writes does "+
-				"the API server get from it, all in all?",
+			"in step 2, the write of the status gets lost, and the controller tries again. Which "+
+				"writes does the API server receive in total?",
 			"the two writes above"))
 }

@@ -78,7 +78,7 @@ func TestTheEndOfAKindIsNoticedWithinAMinuteAndItsReturnWithinTenSeconds(t *test
 func (w *world) within(patience time.Duration, isSo func() bool) {
 	w.t.Helper()
 	for began := time.Now(); !isSo(); time.Sleep(100 * time.Millisecond) {
-		require.Less(w.t, time.Since(began), patience)
+		require.LessOrEqual(w.t, time.Since(began), patience) // in that very instant, the cache may be the later one
 	}
 }
 

@@ -18,8 +18,8 @@ func main() {
 				"in a second for two objects that cannot succeed?",
 			"the number of tries above"),
 		demo.Predict(2,
-			"the worker sleeps for two seconds after a failure. When is shop "+
-				"reconciled, which lacks nothing?",
+			"the worker sleeps for two seconds after a failure. shop lacks nothing. "+
+				"When is it reconciled?",
 			"the line about shop"),
 		demo.Predict(3,
 			"each failure sets an alarm for half a second later. How often is red tried "+

@@ -16,10 +16,10 @@ import (
 func main() {
 	tenant.Main("Chapter 30, naive: empty the namespace, and let it go", prepare,
 		demo.Predict(1,
-			"a user deletes the namespace while its Pod is drained. What's left 10 seconds later?",
+			"a user deletes the namespace while its Pod is being drained. What's left 10 seconds later?",
 			"the second list"),
 		demo.Predict(2,
-			"another team creates a namespace with that name. What is in it?",
+			"another team creates a namespace with that name. What's in it?",
 			"the last list"))
 }
 

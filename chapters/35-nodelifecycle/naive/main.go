@@ -21,8 +21,8 @@ func main() {
 				"What happens to its Pod?",
 			"the two lines about the nodes"),
 		demo.Predict(2,
-			"web-b tolerates a silent node for 5 seconds, and db-b tolerates it forever. What's left "+
-				"of them 70 seconds after node b has fallen silent?",
+			"web-b tolerates a silent node for 5 seconds, and db-b tolerates it forever. Which of "+
+				"the two is left 70 seconds later?",
 			"the last two lines"))
 }
 

@@ -72,6 +72,7 @@ package mini
 
 import "testing"
 
+// A short long name would say nothing.
 func TestTheLongNameIsLonger(t *testing.T) {
 	if len(Long()) <= len(Name()) {
 		t.Error("the long name must be longer than the name")
