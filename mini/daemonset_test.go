@@ -767,8 +767,11 @@ func TestADaemonSetWithAnInvalidSelectorIsAFailureThatNoRetryCures(t *testing.T)
 		tries := slices.DeleteFunc(w.Cluster.Trace.Events(), func(e trace.Event) bool {
 			return e.Kind != trace.ReconcileEnd || e.Layer != "daemonset"
 		})
-		require.Len(w, tries, 1)
-		require.Equal(w, trace.GivenUp, tries[0].Outcome)
+		require.NotEmpty(w, tries)
+		for _, try := range tries { // the node's event may bring a second one in the same instant
+			require.Equal(w, trace.GivenUp, try.Outcome)
+			require.Equal(w, tries[0].At, try.At, "it was tried again")
+		}
 	})
 }
 
