@@ -55,6 +55,11 @@ chapter-%: $(COURSE)
 bench-%: $(COURSE)
 	@$(COURSE) bench "$*" $(if $(MINE),--mine)
 
+.PHONY: bench-texts
+bench-texts: $(COURSE) ## Measure all chapters twice, and write what both runs agree on into their texts (30 minutes on a quiet machine)
+	go -C benchmarks run ./cmd/chapters -each 1s -write ../chapters $(if $(CHAPTER),-chapter $(CHAPTER))
+	@$(COURSE) sync
+
 .PHONY: chapters
 chapters: $(COURSE) ## List the chapters, and the ways through them
 	@$(COURSE) chapters

@@ -166,6 +166,9 @@ func (r *Repo) checkChapters(chapters []Chapter) (problems Problems) {
 	return problems
 }
 
+// costs is where a chapter quotes its benchmark.
+const costs = "<!-- output file=testdata/bench.txt -->"
+
 const glossaryFile = "docs/glossary.md"
 
 // term finds the terms of the glossary: "- **adoption, release**: ...".
@@ -205,6 +208,9 @@ func (c Chapter) check(text string) (problems Problems) {
 	prose, code := proseAndCode(text)
 	problems = append(problems, checkWords(readme, prose)...)
 	problems = append(problems, c.checkFolded(text)...)
+	if !strings.Contains(text, costs) {
+		problems.add("%s doesn't say what it costs: let it quote the figures that `make bench-texts CHAPTER=%d` writes, with %s", readme, c.Number, costs)
+	}
 	// What a picture says is for those who can't see it. If it counted, it would be kept short.
 	n, most := len(strings.Fields(picture.ReplaceAllString(prose, ""))), maxWords
 	if c.Part == len(Parts)-1 {

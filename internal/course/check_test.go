@@ -44,6 +44,7 @@ func TestEveryWayToBreakARuleIsReportedOnce(t *testing.T) {
 		"a file besides":             {changed(t, "chapters/02-mean/chapter.yaml", "file:", "also: [mini/sum.go]\nfile:"), "chapters/02-mean/README.md does not print mini/sum.go:3"},
 		"another title":              {changed(t, meta, "title: Sum", "title: Sums"), `does not begin with "# 1. Sums"`},
 		"too long":                   {changed(t, readme, "A **sum**", strings.Repeat("one word. ", 1500)+"sum"), "has 3015 words"},
+		"no figures":                 {changed(t, readme, costs, ""), "01-sum/README.md doesn't say what it costs: let it quote the figures that `make bench-texts CHAPTER=1` writes"},
 		"a picture in words":         {changed(t, readme, "A **sum**", "!["+strings.Repeat("one word. ", 1500)+"](chapter.yaml)\n\nA **sum**"), ""},
 		"more than a page": {map[string]string{
 			meta:   strings.Replace(tiny[meta], "part: 1", "part: 5", 1),

@@ -67,7 +67,7 @@ func (*Mean) Of(xs []int) int { return Sum(xs) / len(xs) }
 	"docs/glossary.md":        "# Glossary\n\n- **mean, sum**: What adding gives.\n",
 	"mini/cmd/mini/main.go":   tinyProgram("mini.Sum([]int{50, 3})"),
 	"chapters/01-sum/README.md": "# 1. Sum\n\nA **sum** is what adding gives.\n\n<!-- snippet file=mini/sum.go symbol=imports -->\n\n" +
-		tinyContract + tinySolution + "<!-- output file=testdata/output.txt -->\n",
+		tinyContract + tinySolution + "<!-- output file=testdata/output.txt -->\n\n" + costs + "\n",
 	"chapters/01-sum/chapter.yaml": `title: Sum
 part: 1
 minutes: 5
@@ -81,6 +81,8 @@ exercise: {write: [Sum]}
   - {module: example.org/Replaced, version: v0.3.0, file: x.go}
 `,
 	"chapters/01-sum/testdata/output.txt": "6\n",
+	"chapters/01-sum/testdata/bench.txt":  "a sum\n        mini\n   n=1   1ns\n",
+	"chapters/02-mean/testdata/bench.txt": "a mean\n        mini\n   n=1   2ns\n",
 	"chapters/01-sum/main.go":             tinyProgram("mini.Sum([]int{20, 3})"),
 	"chapters/01-sum/naive/main.go":       tinyProgram("40"),
 	"exercises/01-sum/README.md":          "# Write Sum\n\nWrite Sum.\n\n" + tinyHint + "<details>\n<summary>Hint 2</summary>\n\nUse a loop.\n</details>\n" + furtherSection,
@@ -90,7 +92,7 @@ exercise: {write: [Sum]}
 		"beyond.go": "// It reads one too many.\n// Caught by: TestASumContainsEveryNumber\npackage mini\n\nfunc Sum(xs []int) int {\n\tt := 0\n\tfor i := 0; i <= len(xs); i++ {\n\t\tt += xs[i]\n\t}\n\treturn t\n}\n",
 	}),
 	"chapters/02-mean/README.md": "# 2. Mean\n\nDivide.\n\n<!-- snippet file=mini/mean.go symbol=imports -->\n\n<!-- snippet file=mini/mean.go symbol=Mean -->\n\n" +
-		"<!-- snippet file=mini/mean.go symbol=Mean.Of title=false -->\n",
+		"<!-- snippet file=mini/mean.go symbol=Mean.Of title=false -->\n\n" + costs + "\n",
 	"chapters/02-mean/chapter.yaml": "title: Mean\npart: 1\nminutes: 7\nneeds: [chapter 1]\nafter: divide\nfile: mini/mean.go\n" + tinyPoll,
 
 	// What the module cache would hold.

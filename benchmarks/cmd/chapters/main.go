@@ -3,9 +3,10 @@
 //
 //	go run ./cmd/chapters -chapter 6
 //	go run ./cmd/chapters -chapter 6 -overlay FILE   # and mini with a learner's files, as "yours"
+//	go run ./cmd/chapters -write ../chapters         # all chapters twice, and what both runs agree on goes into the texts
 //
 // go test -bench of ../chapters -> results -> table. `make bench-N` runs it through the course's command, which makes
-// the overlay.
+// the overlay; `make bench-texts` has it write the tables that the chapters quote.
 package main
 
 import (
@@ -25,28 +26,28 @@ func main() {
 	chapter := flag.Int("chapter", 0, "the chapter's number")
 	overlay := flag.String("overlay", "", "a file for go's -overlay, with a learner's files in the place of mini's")
 	each := flag.Duration("each", 300_000_000, "for how long to measure each figure")
+	write := flag.String("write", "", "the directory of the chapters: measure twice, and write what agrees to testdata/bench.txt")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Stdout, *chapter, *overlay, each.String()); err != nil {
+	var err error
+	if *write != "" {
+		err = writeTexts(ctx, os.Stdout, *write, *chapter, each.String())
+	} else {
+		fmt.Fprintf(os.Stderr, "Measuring for %s each: less than a minute, and longer the first time, when it compiles the originals\n", *each)
+		err = run(ctx, os.Stdout, *chapter, *overlay, each.String())
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
 func run(ctx context.Context, out io.Writer, chapter int, overlay, each string) error {
-	name := fmt.Sprintf("Benchmark%02d", chapter)
-	fmt.Fprintf(os.Stderr, "Measuring for %s each: less than a minute, and longer the first time, when it compiles the originals\n", each)
-	var t table
-	output, err := measure(ctx, "^"+name+"$", each)
-	if err == nil {
-		err = t.add(output, "")
-	}
-	if err == nil && len(t.questions) == 0 {
-		err = fmt.Errorf("chapter %d has no benchmark yet; a %s in benchmarks/chapters would be one", chapter, name)
-	}
+	t, err := tableOf(ctx, chapter, each)
 	if err == nil && overlay != "" {
-		if output, err = measure(ctx, "^"+name+"$/.*/.*/^mini$", each, "-overlay="+overlay); err == nil {
+		var output []byte
+		if output, err = measure(ctx, "^"+benchmark(chapter)+"$/.*/.*/^mini$", each, "-overlay="+overlay); err == nil {
 			err = t.add(output, "yours")
 		}
 	}
@@ -55,6 +56,20 @@ func run(ctx context.Context, out io.Writer, chapter int, overlay, each string) 
 	}
 	_, err = io.WriteString(out, t.String())
 	return err
+}
+
+func benchmark(chapter int) string { return fmt.Sprintf("Benchmark%02d", chapter) }
+
+func tableOf(ctx context.Context, chapter int, each string) (*table, error) {
+	var t table
+	output, err := measure(ctx, "^"+benchmark(chapter)+"$", each)
+	if err == nil {
+		err = t.add(output, "")
+	}
+	if err == nil && len(t.questions) == 0 {
+		err = fmt.Errorf("chapter %d has no benchmark yet; a %s in benchmarks/chapters would be one", chapter, benchmark(chapter))
+	}
+	return &t, err
 }
 
 // measure returns what go test prints.

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"golang.org/x/perf/benchfmt"
-	"golang.org/x/perf/benchunit"
 )
 
 // table has the figures of a chapter's questions, in the order in which they were measured.
@@ -72,6 +73,12 @@ func (q *question) add(size, who string, took float64) {
 	q.took[[2]string{size, who}] = took
 }
 
+// rounded has two digits: two runs don't agree on more.
+func rounded(seconds float64) time.Duration {
+	unit := math.Pow(10, math.Floor(math.Log10(seconds))-1)
+	return time.Duration(math.Round(math.Round(seconds/unit) * unit * float64(time.Second)))
+}
+
 var trailing = regexp.MustCompile(` +\n`)
 
 // String has a block for each question. What wasn't measured is empty.
@@ -85,7 +92,7 @@ func (t *table) String() string {
 			fmt.Fprint(w, size, "\t")
 			for _, who := range q.who {
 				if took, ok := q.took[[2]string{size, who}]; ok {
-					fmt.Fprint(w, benchunit.Scale(took, benchunit.Decimal), "s")
+					fmt.Fprint(w, rounded(took))
 				}
 				fmt.Fprint(w, "\t")
 			}

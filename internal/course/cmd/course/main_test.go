@@ -95,20 +95,21 @@ func tinyTree(t *testing.T) string {
 	root := t.TempDir()
 	const chapter, task = "chapters/01-list-watch/", "exercises/01-list-watch/"
 	for name, text := range map[string]string{
-		"go.mod":                  "module example.com/tiny\n\ngo 1.26\n\nignore ./my\n",
-		"mini/listwatch.go":       "package mini\n\nfunc Name() string { return \"reference\" }\n",
-		"mini/listwatch_test.go":  "package mini\n\nimport \"testing\"\n\nfunc TestTheLibraryHasAName(t *testing.T) {\n\tif Name() == \"\" {\n\t\tt.Error(\"the name must not be empty\")\n\t}\n}\n",
-		"docs/glossary.md":        "# Glossary\n",
-		"docs/workshops.yaml":     "class: 1\nshares: {tell: 30, predict: 10, run: 10, write: 50}\nways: [{way: All of it}]\n",
-		"mini/cmd/demo/main.go":   demo,
-		"mini/cmd/mini/main.go":   demo,
-		chapter + "main.go":       demo,
-		chapter + "naive/main.go": strings.Replace(demo, `mini.Name(), " "`, `"naive "+mini.Name(), " "`, 1),
-		chapter + "README.md":     "# 1. List, then watch\n\n<!-- snippet file=mini/listwatch.go symbol=imports -->\n```go\n// mini/listwatch.go\n\npackage mini\n```\n\n<!-- snippet file=mini/listwatch.go symbol=Name body=false -->\n```go\n// mini/listwatch.go\n\nfunc Name() string\n```\n\n<details>\n\n<!-- snippet file=mini/listwatch.go symbol=Name doc=false title=false -->\n```go\nfunc Name() string { return \"reference\" }\n```\n</details>\n",
-		chapter + "chapter.yaml":  "title: List, then watch\npart: 1\nminutes: 5\nneeds: [Go]\nafter: list\nfile: mini/listwatch.go\nexercise: {write: [Name]}\n" + poll,
-		task + "README.md":        "Name it.\n\n<details>\n<summary>Hint 1</summary>\n\nAny name.\n</details>\n\n## Go further\n\nWrite `func Long() string`.\n",
-		task + "further.txtar":    further,
-		task + "wrong.txtar":      "-- a.go --\n// It shouts before it fails.\n// Caught by: TestTheLibraryHasAName\npackage mini\n\nimport \"os\"\n\nfunc Name() string { return os.Args[99] }\n",
+		"go.mod":                       "module example.com/tiny\n\ngo 1.26\n\nignore ./my\n",
+		"mini/listwatch.go":            "package mini\n\nfunc Name() string { return \"reference\" }\n",
+		"mini/listwatch_test.go":       "package mini\n\nimport \"testing\"\n\nfunc TestTheLibraryHasAName(t *testing.T) {\n\tif Name() == \"\" {\n\t\tt.Error(\"the name must not be empty\")\n\t}\n}\n",
+		"docs/glossary.md":             "# Glossary\n",
+		"docs/workshops.yaml":          "class: 1\nshares: {tell: 30, predict: 10, run: 10, write: 50}\nways: [{way: All of it}]\n",
+		"mini/cmd/demo/main.go":        demo,
+		"mini/cmd/mini/main.go":        demo,
+		chapter + "main.go":            demo,
+		chapter + "naive/main.go":      strings.Replace(demo, `mini.Name(), " "`, `"naive "+mini.Name(), " "`, 1),
+		chapter + "README.md":          "# 1. List, then watch\n\n<!-- snippet file=mini/listwatch.go symbol=imports -->\n```go\n// mini/listwatch.go\n\npackage mini\n```\n\n<!-- snippet file=mini/listwatch.go symbol=Name body=false -->\n```go\n// mini/listwatch.go\n\nfunc Name() string\n```\n\n<details>\n\n<!-- snippet file=mini/listwatch.go symbol=Name doc=false title=false -->\n```go\nfunc Name() string { return \"reference\" }\n```\n</details>\n\n<!-- output file=testdata/bench.txt -->\n```text\na name\n```\n",
+		chapter + "testdata/bench.txt": "a name\n",
+		chapter + "chapter.yaml":       "title: List, then watch\npart: 1\nminutes: 5\nneeds: [Go]\nafter: list\nfile: mini/listwatch.go\nexercise: {write: [Name]}\n" + poll,
+		task + "README.md":             "Name it.\n\n<details>\n<summary>Hint 1</summary>\n\nAny name.\n</details>\n\n## Go further\n\nWrite `func Long() string`.\n",
+		task + "further.txtar":         further,
+		task + "wrong.txtar":           "-- a.go --\n// It shouts before it fails.\n// Caught by: TestTheLibraryHasAName\npackage mini\n\nimport \"os\"\n\nfunc Name() string { return os.Args[99] }\n",
 	} {
 		file := filepath.Join(root, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
