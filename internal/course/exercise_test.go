@@ -157,6 +157,25 @@ func TestASumContainsEveryNumber(t *testing.T) {
 	assert.Contains(t, oneLine(told), "all goroutines are waiting", "Close is written, and wrong")
 }
 
+// The same goes for a test that uses what an empty function returns.
+func TestALearnerIsToldWhatIsMissingWhenTheTestPanicsWithoutIt(t *testing.T) {
+	t.Parallel()
+	const total, given = "// Total is a place for sums.\nfunc Total() *int {", "\n"
+	tree := map[string]string{
+		"mini/sum.go":                  tiny["mini/sum.go"] + total + " return new(int) }" + given,
+		"mini/sum_test.go":             "package mini\n\nimport \"testing\"\n\nfunc TestASumContainsEveryNumber(t *testing.T) { *Total() += Sum([]int{1, 2, 3}) }\n",
+		"chapters/01-sum/chapter.yaml": strings.Replace(tiny["chapters/01-sum/chapter.yaml"], "[Sum]", "[Sum, Total]", 1),
+		"my/01-sum/sum.go":             tiny["mini/sum.go"] + total + "\n\treturn nil\n}" + given,
+	}
+	_, told := try(t, tinyTree(t, tree))
+	assert.Contains(t, oneLine(told), `"A sum contains every number" isn't true yet: the test uses a result that isn't there yet, `+
+		"and Total is still empty. Write Total in my/01-sum/sum.go. Read chapters/01-sum/README.md.")
+
+	tree["my/01-sum/sum.go"] = tiny["mini/sum.go"] + total + " var none *int; return none }" + given
+	_, told = try(t, tinyTree(t, tree))
+	assert.Contains(t, oneLine(told), "the code panics: it uses a nil pointer", "Total is written, and wrong")
+}
+
 func TestALearnersFileIsNeverOverwritten(t *testing.T) {
 	t.Parallel()
 	r := tinyTree(t, map[string]string{"my/01-sum/sum.go": "mine\n", "my/01-sum/sum.go.1": "older\n"})

@@ -19,13 +19,17 @@ func (r *Repo) explain(e Exercise, f Failure, file string) string {
 		return r.explainCompile(e, f, file)
 	}
 	doc := r.testDoc(e, f)
-	if empty := r.stillEmpty(e, file); len(empty) > 0 && (f.Status == Deadlocked || f.Status == TimedOut) {
-		// Whatever waits may wait for what is not written yet: nothing that is there is wrong.
+	if empty := r.stillEmpty(e, file); len(empty) > 0 && f.mayLack(empty) {
+		// Nothing that's there is wrong.
 		next := empty[0]
 		if slices.Contains(empty, doc.function) {
 			next = doc.function
 		}
-		return wrap(fmt.Sprintf("%s: the test waits for something that doesn't happen, and %s. Write %s in %s. Read %s.", f.quoted(), areStillEmpty(empty), next, file, e.Reads()), 80)
+		what := "the test waits for something that doesn't happen"
+		if f.Status == Panicked {
+			what = "the test uses a result that isn't there yet"
+		}
+		return wrap(fmt.Sprintf("%s: %s, and %s. Write %s in %s. Read %s.", f.quoted(), what, areStillEmpty(empty), next, file, e.Reads()), 80)
 	}
 	parts := []string{r.happened(f, doc.text)}
 	change := "Change " + file
@@ -43,6 +47,18 @@ func (r *Repo) explain(e Exercise, f Failure, file string) string {
 	parts = append(parts, change+".")
 	parts = append(parts, "Read "+e.Reads()+".")
 	return wrap(strings.Join(parts, " "), 80)
+}
+
+// mayLack reports whether a test may have failed because of what isn't written yet: it waits for that, or it panics on nil,
+// and not in a function that's written.
+func (f Failure) mayLack(empty []string) bool {
+	switch f.Status {
+	case Deadlocked, TimedOut:
+		return true
+	case Panicked:
+		return strings.Contains(f.Detail, "nil pointer") && (f.Function == "" || slices.Contains(empty, f.Function))
+	}
+	return false
 }
 
 // areStillEmpty names functions that nothing is written in yet.

@@ -122,7 +122,8 @@ func (r *Repo) stillEmpty(e Exercise, file string) (names []string) {
 	}
 	written := splice.Changed(stub, mine)
 	for _, name := range e.Function {
-		if _, ok := written.Find(name); !ok {
+		_, declared := mine.Find(name) // not if the file has only what differs from the reference
+		if _, ok := written.Find(name); declared && !ok {
 			names = append(names, name)
 		}
 	}
