@@ -125,6 +125,20 @@ func TestAnIndexFindsObjectsByTheirValue(t *testing.T) {
 	require.Empty(t, withValue(t, s, ""), "the index function has no value for d")
 }
 
+// A Pod stays on its node and becomes ready. If you then ask for the Pods of the node, you want the ready one.
+//
+// Function: Store.Update
+func TestAnIndexHasTheNewestStateEvenIfTheValueStays(t *testing.T) {
+	s := newStore()
+	s.Update(configMap("a", "red"))
+	newest := configMap("a", "red")
+	s.Update(newest)
+	objs, err := s.ByIndex("value", "red")
+	require.NoError(t, err)
+	require.Len(t, objs, 1)
+	require.Same(t, newest, objs[0])
+}
+
 // A Pod that has moved to another node must not be found on the old one.
 //
 // Function: Store.Update
@@ -289,6 +303,33 @@ func TestAReaderSeesAllOldObjectsOrAllNewOnes(t *testing.T) {
 	writers.Wait()
 	close(stop)
 	readers.Wait()
+}
+
+// Two readers come while a new list replaces the old one. If one of them finds a Pod in the store, and the other doesn't find
+// it on its node, a controller decides about a cluster that has never existed.
+//
+// Function: Store.Replace
+func TestReplaceChangesObjectsAndIndicesInOneStep(t *testing.T) {
+	s := newStore()
+	s.Update(configMap("a", "red"))
+	mu := rwMutexOf(t, s)
+	mu.RLock()
+	var all, red []mini.Object
+	var calls sync.WaitGroup
+	waiting := locksAwaited()
+	for _, call := range []func(){
+		func() { s.Replace([]mini.Object{configMap("b", "red")}) },
+		// Go lets these two in as soon as Replace releases the lock, for the first time or for good.
+		func() { all = s.List() },
+		func() { red, _ = s.ByIndex("value", "red") },
+	} {
+		calls.Go(call)
+		untilALockIsAwaited(waiting, func() bool { return false })
+		waiting++
+	}
+	mu.RUnlock()
+	calls.Wait()
+	require.Equal(t, namesAndValues(all), namesAndValues(red), "the objects in the store, and those in the index")
 }
 
 func TestAStoreIsUsedFromSeveralGoroutines(t *testing.T) {
