@@ -196,21 +196,6 @@ func TestTheSurplusIsDeletedFromThePodsThatAreNotEnding(t *testing.T) {
 	})
 }
 
-// A user deletes the ReplicaSet and keeps its Pods (--cascade=orphan). They belong to the user now, whatever the size says.
-func TestADeletedReplicaSetDeletesNothingEither(t *testing.T) {
-	inMemory(t, func(w *world) {
-		w.runFirst()
-		rs := replicaSet("web", 3)
-		rs.Finalizers = []string{metav1.FinalizerOrphanDependents}
-		w.createReplicaSet(rs)
-		require.Len(w, names(w.pods()), 3)
-		err := w.Other.AppsV1().ReplicaSets("default").Delete(w.ctx, "web", metav1.DeleteOptions{})
-		require.NoError(w, err)
-		w.changeReplicaSet("web", func(rs *appsv1.ReplicaSet) { rs.Spec.Replicas = new(int32(1)) })
-		require.Len(w, names(w.pods()), 3, "the ReplicaSet is being deleted: its Pods stay")
-	})
-}
-
 func TestADeletedReplicaSetCreatesNothingEvenWhileItIsStillEnding(t *testing.T) {
 	inMemory(t, func(w *world) {
 		first := w.runFirst()
@@ -227,6 +212,21 @@ func TestADeletedReplicaSetCreatesNothingEvenWhileItIsStillEnding(t *testing.T) 
 		_, err = first.Reconcile(w.ctx, mini.Request{Namespace: "default", Name: "web"})
 		require.NoError(w, err, "a deleted ReplicaSet is the normal end, not a failure")
 		require.Len(w, names(w.pods()), 1, "deleting the rest is the garbage collector's job")
+	})
+}
+
+// A user deletes the ReplicaSet and keeps its Pods (--cascade=orphan). They belong to the user now, whatever the size says.
+func TestADeletedReplicaSetDeletesNothingEither(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runFirst()
+		rs := replicaSet("web", 3)
+		rs.Finalizers = []string{metav1.FinalizerOrphanDependents}
+		w.createReplicaSet(rs)
+		require.Len(w, names(w.pods()), 3)
+		err := w.Other.AppsV1().ReplicaSets("default").Delete(w.ctx, "web", metav1.DeleteOptions{})
+		require.NoError(w, err)
+		w.changeReplicaSet("web", func(rs *appsv1.ReplicaSet) { rs.Spec.Replicas = new(int32(1)) })
+		require.Len(w, names(w.pods()), 3, "the ReplicaSet is being deleted: its Pods stay")
 	})
 }
 

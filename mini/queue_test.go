@@ -308,9 +308,9 @@ func TestShutDownWithDrainWakesWorkersThatHaveNothingToDo(t *testing.T) {
 		}
 		synctest.Wait()
 		q.ShutDownWithDrain()
+		defer q.ShutDown() // or those that still wait would wait forever
 		synctest.Wait()
 		require.Len(t, ended, 3, "workers that have been told of the end")
-		q.ShutDown() // or the others would wait forever
 	})
 }
 

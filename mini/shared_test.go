@@ -104,6 +104,32 @@ func TestAHandlerThatIsAddedDuringChangesGetsEachExactlyOnce(t *testing.T) {
 	})
 }
 
+// One slow controller must not make all others late.
+//
+// Function: SharedInformer.distributeLocked
+func TestASlowHandlerDelaysNeitherTheStoreNorOtherHandlers(t *testing.T) {
+	inMemory(t, func(w *world) {
+		s := w.share()
+		var slow, quick changes
+		s.AddHandler(func(c mini.Change) {
+			time.Sleep(time.Hour)
+			slow.add(c)
+		})
+		s.AddHandler(quick.add)
+		w.run(s.Run)
+		synctest.Wait()
+		for _, name := range []string{"a", "b", "c"} {
+			w.createMap(name, "1")
+		}
+		want := []string{"a: - -> 1", "b: - -> 1", "c: - -> 1"}
+		require.Equal(w, want, quick.took())
+		require.Len(w, s.List(), 3)
+		require.Empty(w, slow.took())
+		time.Sleep(4 * time.Hour)
+		require.Equal(w, want, slow.took(), "it gets all changes in the end, in order")
+	})
+}
+
 // A handler that misses the change in between never hears of it: the next one begins with a state that it has never seen.
 //
 // Function: SharedInformer.AddHandler
@@ -147,32 +173,6 @@ func TestANewHandlerGetsTheObjectsOfTheMomentAtWhichItIsAdded(t *testing.T) {
 		mu.Unlock()
 		<-added
 		require.Equal(w, []string{"a: - -> 2"}, late.took())
-	})
-}
-
-// One slow controller must not make all others late.
-//
-// Function: SharedInformer.distributeLocked
-func TestASlowHandlerDelaysNeitherTheStoreNorOtherHandlers(t *testing.T) {
-	inMemory(t, func(w *world) {
-		s := w.share()
-		var slow, quick changes
-		s.AddHandler(func(c mini.Change) {
-			time.Sleep(time.Hour)
-			slow.add(c)
-		})
-		s.AddHandler(quick.add)
-		w.run(s.Run)
-		synctest.Wait()
-		for _, name := range []string{"a", "b", "c"} {
-			w.createMap(name, "1")
-		}
-		want := []string{"a: - -> 1", "b: - -> 1", "c: - -> 1"}
-		require.Equal(w, want, quick.took())
-		require.Len(w, s.List(), 3)
-		require.Empty(w, slow.took())
-		time.Sleep(4 * time.Hour)
-		require.Equal(w, want, slow.took(), "it gets all changes in the end, in order")
 	})
 }
 

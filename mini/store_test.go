@@ -332,29 +332,6 @@ func TestReplaceChangesObjectsAndIndicesInOneStep(t *testing.T) {
 	require.Equal(t, namesAndValues(all), namesAndValues(red), "the objects in the store, and those in the index")
 }
 
-func TestAStoreIsUsedFromSeveralGoroutines(t *testing.T) {
-	s := newStore()
-	var all sync.WaitGroup
-	for i := range 4 {
-		all.Go(func() {
-			mine := strconv.Itoa(i)
-			for range 100 {
-				s.Update(configMap(mine, mine))
-				objs, err := s.ByIndex("value", mine)
-				if err != nil || len(objs) != 1 || s.Get(mapKey(mine)) == nil {
-					t.Errorf("a goroutine doesn't see its own object: %v, %v", objs, err)
-				}
-				s.List()
-				if s.Delete(mapKey(mine)) == nil {
-					t.Error("a goroutine's own object has vanished")
-				}
-			}
-		})
-	}
-	all.Wait()
-	require.Empty(t, s.List())
-}
-
 // A reader that lets go of the lock too early walks through a map that a writer changes, and Go ends the program.
 func TestEachMethodOfAStoreHoldsTheLockUntilItIsDone(t *testing.T) {
 	calls := []func(*mini.Store){
@@ -377,6 +354,29 @@ func TestEachMethodOfAStoreHoldsTheLockUntilItIsDone(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestAStoreIsUsedFromSeveralGoroutines(t *testing.T) {
+	s := newStore()
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() {
+			mine := strconv.Itoa(i)
+			for range 100 {
+				s.Update(configMap(mine, mine))
+				objs, err := s.ByIndex("value", mine)
+				if err != nil || len(objs) != 1 || s.Get(mapKey(mine)) == nil {
+					t.Errorf("a goroutine doesn't see its own object: %v, %v", objs, err)
+				}
+				s.List()
+				if s.Delete(mapKey(mine)) == nil {
+					t.Error("a goroutine's own object has vanished")
+				}
+			}
+		})
+	}
+	all.Wait()
+	require.Empty(t, s.List())
 }
 
 // Walking through a map gives the same answers as the store, only more slowly.
