@@ -173,8 +173,8 @@ func TestADeletedPodIsReplacedEvenWhileItIsStillEnding(t *testing.T) {
 	})
 }
 
-// Three Pods run, the ReplicaSet wants two, and two more are ending. To delete one of these again changes nothing: three Pods would
-// go on running.
+// Three Pods run, the ReplicaSet wants two, and two more are ending. Deleting one of these again changes nothing: three Pods
+// would go on running.
 func TestTheSurplusIsDeletedFromThePodsThatAreNotEnding(t *testing.T) {
 	inMemory(t, func(w *world) {
 		first := &mini.FirstReplicaSet{Client: w.cached()} // no controller calls it

@@ -212,7 +212,7 @@ func TestAPodThatIsEndingKeepsItsNameAndOneThatHasFailedIsReplaced(t *testing.T)
 		setCase{members: []string{"new ready", "new failed ready"}, want: []string{"remove db-1"}})
 }
 
-// A Pod that has failed and was deleted waits for a finalizer. To delete it again costs a request, and helps nobody.
+// A Pod that has failed and was deleted waits for a finalizer. Deleting it again costs a request, and changes nothing.
 //
 // Function: stateful.decide
 func TestAPodThatHasFailedAndIsEndingIsNotDeletedAgain(t *testing.T) {
