@@ -286,18 +286,6 @@ func TestTheTaintsOfOthersStayAsTheyAre(t *testing.T) {
 		"it has been silent for 0 s: the hour belongs to another taint")
 }
 
-// The controller compares the answer with the taints that the node has, and writes if they differ. If they were changed on the way,
-// there's nothing to compare with.
-//
-// Function: nodeTaints
-func TestTheNodesOwnTaintsStayAsTheyAre(t *testing.T) {
-	team := corev1.Taint{Key: "team", Effect: corev1.TaintEffectNoSchedule}
-	node := healthyNode(hasTaints(corev1.Taint{Key: notReadyKey, Effect: corev1.TaintEffectNoSchedule}, team))
-	before := node.DeepCopy()
-	require.Equal(t, []corev1.Taint{team}, nodeTaints(node, true, healthNow))
-	require.Equal(t, before, node)
-}
-
 // After an outage or a restart of ours, every node is late. None of them is dead.
 //
 // Function: shouldEvict
