@@ -409,6 +409,21 @@ func TestExtractFindsTheItemsOfASetOfNumbers(t *testing.T) {
 	require.Equal(t, `{"spec":{"ports":[443,9007199254740993]}}`, string(text), "two ports of three")
 }
 
+// JSON has two spellings for many a character. The API server's is not always Go's.
+//
+// Function: isItem
+func TestAnItemOfASetIsFoundInEachSpelling(t *testing.T) {
+	for _, spelling := range []string{`a<b`, `a\\u003cb`} {
+		obj := &unstructured.Unstructured{Object: map[string]any{
+			"spec": map[string]any{"rules": []any{"a<b", "b<c"}},
+		}}
+		obj.SetManagedFields(managed(`{"f:spec":{"f:rules":{"v:\"` + spelling + `\"":{}}}}`).ManagedFields)
+		got, err := mini.Extract(obj, "me")
+		require.NoError(t, err)
+		require.Equal(t, mini.Fields{"spec": mini.Fields{"rules": []any{"a<b"}}}, got, "one rule of two")
+	}
+}
+
 // What can't be read is no item. If it were one, the owner would apply what others have put into the list.
 //
 // Function: isItem

@@ -180,6 +180,24 @@ func TestThereIsOneInformerForEachKind(t *testing.T) {
 	})
 }
 
+// Two controllers want the Pods at the same moment. With two informers, the cluster pays for two watches, and one of them feeds a
+// store that nobody reads.
+//
+// Function: Cache.Informer
+func TestTwoThatWantAnInformerAtTheSameMomentGetTheSameOne(t *testing.T) {
+	inMemory(t, func(w *world) {
+		cache := mini.NewCache(w.Cluster)
+		mu := mutexOf(w.T, cache)
+		var first, second *mini.SharedInformer
+		mu.Lock()
+		inTurns(mu,
+			func() { first, _ = cache.Informer(&corev1.Pod{}) },
+			func() { second, _ = cache.Informer(&corev1.Pod{}) })
+		require.NotNil(w, first)
+		require.Same(w, first, second)
+	})
+}
+
 // Function: Cache.Run
 func TestTheCacheEndsWithItsContext(t *testing.T) {
 	inMemory(t, func(w *world) {
@@ -202,6 +220,25 @@ func TestTheCacheEndsWithItsContext(t *testing.T) {
 		require.NoError(w, err)
 		synctest.Wait()
 		require.Empty(w, w.Server.Requests(fakeapi.Match{}), "the cache has stopped")
+	})
+}
+
+// An informer that was made while the cache ran may have a handler that's still writing when the program stops.
+//
+// Function: Cache.Run
+func TestTheCacheAlsoWaitsForInformersThatWereMadeWhileItRan(t *testing.T) {
+	inMemory(t, func(w *world) {
+		cache := mini.NewCache(w.Cluster)
+		stop := background(w.T, cache.Run)
+		synctest.Wait()
+		maps, err := cache.Informer(&corev1.ConfigMap{})
+		require.NoError(w, err)
+		maps.AddHandler(func(mini.Change) { time.Sleep(time.Minute) })
+		w.otherCreates(aConfigMap("a"))
+		synctest.Wait()
+		began := time.Now()
+		require.NoError(w, stop())
+		require.Equal(w, time.Minute, time.Since(began), "Run has returned, but a handler is still running")
 	})
 }
 

@@ -174,6 +174,23 @@ func TestATerminalErrorIsNotRetried(t *testing.T) {
 	require.Contains(t, log.String(), "the selector is empty")
 }
 
+// Nobody tries again after a terminal error. If the log doesn't mention it either, a user never hears of it.
+//
+// Function: Controller.processNextWorkItem
+func TestATerminalErrorIsLogged(t *testing.T) {
+	log := quiet(t)
+	synctest.Test(t, func(t *testing.T) {
+		c := mini.NewController("test", mini.ReconcilerFunc(
+			func(context.Context, mini.Request) (mini.Result, error) {
+				return mini.Result{}, mini.TerminalError(errors.New("the selector is empty"))
+			}))
+		c.Queue.Add(request("a"))
+		background(t, c.Run)
+		synctest.Wait()
+	})
+	require.Contains(t, log.String(), "the selector is empty")
+}
+
 // One bad object must not stop the controller for all others.
 //
 // Function: Controller.reconcile
@@ -282,6 +299,26 @@ func TestTheTimeoutEndsTheContextOfAReconcile(t *testing.T) {
 				"a reconcile has returned, but its timeout is still running")
 		})
 	}
+}
+
+// A program that's told to stop has half a minute. A reconcile that hears nothing of the stop takes ten, and is killed.
+//
+// Function: Controller.reconcile
+func TestAStopEndsAReconcileBeforeItsTimeoutDoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := mini.NewController("test", mini.ReconcilerFunc(
+			func(ctx context.Context, _ mini.Request) (mini.Result, error) {
+				<-ctx.Done()
+				return mini.Result{}, nil
+			}))
+		c.Timeout = 10 * time.Minute
+		c.Queue.Add(request("a"))
+		stop := background(t, c.Run)
+		synctest.Wait()
+		began := time.Now()
+		require.NoError(t, stop())
+		require.Zero(t, time.Since(began), "how long the reconcile went on after the stop")
+	})
 }
 
 // A timeout of zero means no timeout, not one that's over at once.

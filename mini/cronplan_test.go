@@ -173,6 +173,19 @@ func TestAScheduleIsInItsZoneAndInUTCWithoutOne(t *testing.T) {
 	require.Error(t, invalid, "a user has to learn that the schedule can't be read")
 }
 
+// The same CronJob must not start at another hour because the controller's machine is in Berlin: a client reads the API server's
+// times in the zone of its own machine.
+//
+// Function: dueStart
+func TestAScheduleWithoutAZoneIsInUTCWhereverTheControllerRuns(t *testing.T) {
+	here := time.FixedZone("here", 3600)
+	cj := plannedCron(t)
+	cj.CreationTimestamp = metav1.NewTime(cj.CreationTimestamp.In(here))
+	due, next, invalid := dueStart(cj, nil, clockTime(t, "Jan 2 12:00:00").In(here))
+	require.NoError(t, invalid)
+	require.Equal(t, "Jan 2 00:00:00 Jan 3 00:00:00", shownTime(due)+" "+shownTime(next))
+}
+
 // A user suspends it because its Jobs do harm.
 //
 // Function: dueStart
@@ -265,4 +278,17 @@ func TestTheOldestJobsOfEachKindAreForgotten(t *testing.T) {
 			"up to %d that succeeded may stay, up to %d that failed, and all that still run", c.good, c.bad)
 		require.Equal(t, "good-3", jobs[0].Name, "the list belongs to the caller: sort a copy")
 	}
+}
+
+// The first backup took all day, and ended after the second. It's the older one all the same.
+//
+// Function: jobsToForget
+func TestTheOlderJobIsTheOneThatWasCreatedFirst(t *testing.T) {
+	long := plannedCronJob(t, "b-long", "Jan 1 00:00:00", batchv1.JobComplete)
+	long.Status.Conditions[0].LastTransitionTime = metav1.NewTime(clockTime(t, "Jan 2 20:00:00"))
+	short := plannedCronJob(t, "a-short", "Jan 2 00:00:00", batchv1.JobComplete)
+	short.Status.Conditions[0].LastTransitionTime = metav1.NewTime(clockTime(t, "Jan 2 00:01:00"))
+	cj := plannedCron(t)
+	cj.Spec.SuccessfulJobsHistoryLimit = new(int32(1))
+	require.Equal(t, []*batchv1.Job{long}, jobsToForget(cj, []*batchv1.Job{short, long}))
 }

@@ -226,6 +226,17 @@ func TestInASurgeTheOldPodGoesWhenTheFreshOneServes(t *testing.T) {
 		"the fresh one has been ready for 10 s of 25: it isn't available yet")
 }
 
+// The old Pod has just become ready, and it's the only one on its node that serves. The fresh one hasn't started yet.
+//
+// Function: nodesToDaemonPods.replaced
+func TestInASurgeAnOldPodThatHasJustBecomeReadyStays(t *testing.T) {
+	d := agentNodes("1", "0", "old ready young, fresh")
+	d.ds.Spec.MinReadySeconds = 25
+	var plan daemonPlan
+	d.manage(&plan)
+	require.Equal(t, []string{"again in 15s"}, plan.inWords())
+}
+
 // expectRoll checks what roll decides.
 func expectRoll(t *testing.T, surge, unavailable string, cases ...agentCase) {
 	t.Helper()

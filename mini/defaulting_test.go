@@ -133,6 +133,31 @@ func TestADefaultInAFieldThatTheAPIServerHasNotSentIsAPatchThatApplies(t *testin
 	require.JSONEq(t, `{"spec":{"selector":null}}`, after)
 }
 
+// A container has a field that the program doesn't know yet. The default has nothing to do with containers, so the field stays.
+//
+// Function: diff
+func TestADefaultBesideAListLeavesTheListAlone(t *testing.T) {
+	after, _ := patched(t, "Pod", `{"spec":{"containers":[{"name":"c","new":1}]}}`,
+		func(p *corev1.Pod) { p.Spec.Hostname = "x" })
+	require.JSONEq(t, `{"spec":{"hostname":"x","containers":[{"name":"c","new":1}]}}`, after)
+}
+
+// site leaves out a look that has nothing in it that it knows.
+type site struct {
+	corev1.ConfigMap
+	Look struct {
+		Color string `json:"color,omitempty"`
+	} `json:"look,omitzero"`
+}
+
+// The user has chosen a font, which the program doesn't know yet, and the default adds a color.
+//
+// Function: diff
+func TestADefaultKeepsFieldsNextToItThatTheGoTypeDoesNotKnow(t *testing.T) {
+	after, _ := patched(t, "site", `{"look":{"font":"serif"}}`, func(s *site) { s.Look.Color = "red" })
+	require.JSONEq(t, `{"look":{"font":"serif","color":"red"}}`, after)
+}
+
 // An object of another kind would be decoded as an empty one, and get defaults that are not its own.
 //
 // Function: Default

@@ -386,6 +386,21 @@ func TestAFailureMayBeCountedWhileAnotherGoroutineLooks(t *testing.T) {
 	})
 }
 
+// Ten handlers want the same request at the same time. There's one alarm, and the recorder shows one.
+//
+// Function: DelayQueue.AddAfter
+func TestAnAlarmAtTheSameTimeIsNotASecondOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewDelayQueue("test")
+		q.Trace = trace.New(0)
+		q.AddAfter(request("a"), time.Minute)
+		time.Sleep(time.Second)
+		q.AddAfter(request("a"), 59*time.Second)
+		require.Equal(t, []string{"delay"}, kinds(q.Trace), "only an earlier one sets an alarm")
+		q.ShutDown()
+	})
+}
+
 // Function: DelayQueue.AddAfter
 func TestTheFlightRecorderShowsDelays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -734,5 +735,25 @@ func TestAnOldReplicaSetThatIsScaledUpAtThatMomentIsNotCleanedUp(t *testing.T) {
 		w.change(func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(0)) })
 		time.Sleep(time.Second)
 		require.Contains(w, w.sizes(), "v1", "its Pod would be deleted without a rollout, or stay without an owner")
+	})
+}
+
+// The API server refuses to delete an old ReplicaSet that has just changed. Whoever swallows that error never tries again: nothing else
+// wakes the controller.
+//
+// Function: Deployments.Reconcile
+func TestAConflictOfTheCleanUpIsReturned(t *testing.T) {
+	quiet(t)
+	inRollout(t, mini.NewDeploymentController, func(w *rolloutWorld) {
+		w.create(deployment(1))
+		w.change(image("v2"))
+		time.Sleep(time.Minute)
+		w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "delete", Resource: "replicasets"}, Status: fakeapi.Conflict(),
+		})
+		w.change(func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(0)) })
+		synctest.Wait()
+		_, err := (&mini.Deployments{Client: w.Manager.Client}).Reconcile(w.ctx, web)
+		require.True(w, apierrors.IsConflict(err), "%v", err)
 	})
 }

@@ -504,6 +504,23 @@ func TestTheEndpointsOfADeletedServiceAreDeleted(t *testing.T) {
 	})
 }
 
+// A Service of a cloud's load balancer waits for a finalizer. Until the load balancer is gone, it still sends requests, and its Pods
+// still serve.
+//
+// Function: Endpoints.Reconcile
+func TestAServiceThatIsBeingDeletedKeepsItsEndpoints(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runEndpoints()
+		balanced := service("web")
+		balanced.Finalizers = []string{"example.com/load-balancer"}
+		w.addService(balanced)
+		require.NoError(w, w.Other.CoreV1().Services("default").Delete(w.ctx, "web", metav1.DeleteOptions{}))
+		require.NotNil(w, w.endpoints("web"))
+		w.changeService("web", func(s *corev1.Service) { s.Finalizers = nil })
+		require.Nil(w, w.endpoints("web"))
+	})
+}
+
 // Function: NewEndpointsController
 func TestEndpointsAreDeletedIfTheirServiceWasDeletedWhileTheControllerWasDown(t *testing.T) {
 	inMemory(t, func(w *world) {

@@ -321,6 +321,27 @@ func TestAChangeOfAnotherProcessAtTheSameMomentIsNotOverwritten(t *testing.T) {
 	})
 }
 
+// While we clean up, a user gives the object another value: another bucket. The one that we've deleted is that of the old value, so
+// the finalizer has to stay until the next clean-up has seen the new one.
+//
+// Function: Finalizing.Reconcile
+func TestAnObjectThatChangesDuringItsCleanUpIsCleanedUpAgain(t *testing.T) {
+	withBuckets(t, func(b *buckets, f *mini.Finalizing[*corev1.ConfigMap], _ func()) {
+		b.create(ours)
+		b.delete()
+		b.during = func() { b.patch(`{"data":{"bucket":"another"}}`) }
+		_, err := f.Reconcile(b.ctx, x)
+		require.True(b, apierrors.IsConflict(err), "the finalizer's removal starts from an old version: %v", err)
+		require.NotNil(b, b.get("x"), "it was deleted, and nobody has cleaned up for its new value")
+		b.during = nil
+		synctest.Wait()
+		_, err = f.Reconcile(b.ctx, x)
+		require.NoError(b, err)
+		require.Equal(b, 2, b.cleanups["x"])
+		require.Nil(b, b.get("x"))
+	})
+}
+
 // A user may have removed the finalizer by hand.
 //
 // Function: Finalizing.Reconcile

@@ -173,6 +173,29 @@ func TestADeletedPodIsReplacedEvenWhileItIsStillEnding(t *testing.T) {
 	})
 }
 
+// Three Pods run, the ReplicaSet wants two, and two more are ending. Deleting one of these again changes nothing: three Pods
+// would go on running.
+func TestTheSurplusIsDeletedFromThePodsThatAreNotEnding(t *testing.T) {
+	inMemory(t, func(w *world) {
+		first := &mini.FirstReplicaSet{Client: w.cached()} // no controller calls it
+		rs := w.createReplicaSet(replicaSet("web", 2))
+		owner := metav1.NewControllerRef(rs, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))
+		for _, name := range []string{"a-ends", "b", "c", "d", "e-ends"} {
+			pod, err := w.Other.CoreV1().Pods("default").Create(w.ctx, &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{*owner}},
+				Spec:       rs.Spec.Template.Spec,
+			}, metav1.CreateOptions{})
+			require.NoError(w, err)
+			if len(name) > 1 {
+				w.deletePod(w.bind(pod, "node")) // the deletion waits for a kubelet
+			}
+		}
+		_, err := first.Reconcile(w.ctx, request("web"))
+		require.NoError(w, err)
+		require.Len(w, names(w.pods()), 2, "Pods that aren't ending")
+	})
+}
+
 func TestADeletedReplicaSetCreatesNothingEvenWhileItIsStillEnding(t *testing.T) {
 	inMemory(t, func(w *world) {
 		first := w.runFirst()
@@ -189,6 +212,21 @@ func TestADeletedReplicaSetCreatesNothingEvenWhileItIsStillEnding(t *testing.T) 
 		_, err = first.Reconcile(w.ctx, mini.Request{Namespace: "default", Name: "web"})
 		require.NoError(w, err, "a deleted ReplicaSet is the normal end, not a failure")
 		require.Len(w, names(w.pods()), 1, "deleting the rest is the garbage collector's job")
+	})
+}
+
+// A user deletes the ReplicaSet and keeps its Pods (--cascade=orphan). They belong to the user now, whatever the size says.
+func TestADeletedReplicaSetDeletesNothingEither(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runFirst()
+		rs := replicaSet("web", 3)
+		rs.Finalizers = []string{metav1.FinalizerOrphanDependents}
+		w.createReplicaSet(rs)
+		require.Len(w, names(w.pods()), 3)
+		err := w.Other.AppsV1().ReplicaSets("default").Delete(w.ctx, "web", metav1.DeleteOptions{})
+		require.NoError(w, err)
+		w.changeReplicaSet("web", func(rs *appsv1.ReplicaSet) { rs.Spec.Replicas = new(int32(1)) })
+		require.Len(w, names(w.pods()), 3, "the ReplicaSet is being deleted: its Pods stay")
 	})
 }
 

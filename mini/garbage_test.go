@@ -398,6 +398,25 @@ func TestADependentOfALivingOwnerKeepsBlockingIt(t *testing.T) {
 }
 
 // A collector that deletes what is being deleted already keeps the API server busy.
+// The leaf was deleted and waits for its finalizer, but not for dependents of its own: there's no circle. So the owner still has to
+// wait for the object in the middle.
+//
+// Function: garbageCollector.attemptToDeleteItem
+func TestADependentThatIsEndingIsNoSignOfACircle(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runGarbage()
+		middle := w.configMap("middle", ownerRef("ConfigMap", w.configMap("owner")))
+		leaf := w.configMap("leaf", ownerRef("ConfigMap", middle))
+		leaf.Finalizers = []string{"example.com/slow"}
+		w.update(leaf)
+		w.deleteConfigMap("leaf", metav1.DeletePropagationBackground)
+		synctest.Wait()
+		w.deleteConfigMap("owner", metav1.DeletePropagationForeground)
+		require.Equal(w, []string{"-configmap/leaf", "-configmap/middle", "-configmap/owner"}, w.left(),
+			"the owner has gone before its dependent")
+	})
+}
+
 func TestADependentIsDeletedOnce(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
@@ -709,6 +728,28 @@ func TestA404PageInsteadOfAPatchDoesNotLoseADependent(t *testing.T) {
 
 // A Pod whose status changes every few milliseconds would never be collected.
 //
+// An owner waits for the object in the middle, which has a dependent of its own. Another client changes the object while its deletion
+// is on its way. The second attempt has to be a deletion in the foreground, too, or the leaf outlives its owner.
+//
+// Function: garbageCollector.deleteObject
+func TestTheSecondDeletionHasThePolicyOfTheFirst(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runGarbage()
+		middle := w.configMap("middle", ownerRef("ConfigMap", w.configMap("owner")))
+		leaf := w.configMap("leaf", ownerRef("ConfigMap", middle))
+		leaf.Finalizers = []string{"example.com/slow"}
+		w.update(leaf)
+		synctest.Wait()
+		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "delete", Name: "middle"}, Times: 1, Delay: time.Second})
+		w.deleteConfigMap("owner", metav1.DeletePropagationForeground)
+		time.Sleep(500 * time.Millisecond)
+		middle.Labels = map[string]string{"a": "b"}
+		w.update(middle)
+		time.Sleep(time.Minute)
+		require.Equal(w, []string{"-configmap/leaf", "-configmap/middle", "-configmap/owner"}, w.left())
+	})
+}
+
 // Function: garbageCollector.deleteObject
 func TestAnObjectThatChangesAllTheTimeIsStillDeleted(t *testing.T) {
 	inMemory(t, func(w *world) {

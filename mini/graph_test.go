@@ -260,6 +260,22 @@ func TestAnOwnerWaitsOnlyForBlockingDependents(t *testing.T) {
 }
 
 // An object that's created after its owner was deleted would never be collected.
+// A dependent that was deleted still runs until its finalizer is removed. The owner has to outlive it.
+//
+// Function: OwnerGraph.BlockingDependents
+func TestADependentThatIsEndingStillBlocksItsOwner(t *testing.T) {
+	inMemory(t, func(w *world) {
+		g, _ := w.graph()
+		owner := w.configMap("owner")
+		ending := w.configMap("ending", ownerRef("ConfigMap", owner))
+		ending.Finalizers = []string{"example.com/slow"}
+		w.update(ending)
+		w.deleteConfigMap("ending", metav1.DeletePropagationBackground)
+		synctest.Wait()
+		require.Equal(w, []string{"ending"}, names(g.BlockingDependents(owner)))
+	})
+}
+
 func TestEachChangeOfAnObjectWakesIt(t *testing.T) {
 	inMemory(t, func(w *world) {
 		_, woken := w.graph()
@@ -330,8 +346,6 @@ func TestAnOwnerThatTheCacheShowsIsSolid(t *testing.T) {
 	})
 }
 
-// The collector would delete live Pods.
-//
 // Function: OwnerGraph.ClassifyReferences
 func TestAnOwnerThatTheCacheDoesNotShowIsLookedUpOnTheServer(t *testing.T) {
 	inMemory(t, func(w *world) {
@@ -394,6 +408,30 @@ func TestAnOwnerThatIsDeletedInTheForegroundIsWaiting(t *testing.T) {
 		require.Equal(w, []string{"owner"}, ownersIn(waiting))
 		require.Equal(w, []string{"other", "alive"}, ownersIn(solid),
 			"one is being deleted, but doesn't wait for its dependents; the other isn't being deleted")
+	})
+}
+
+// The collector would delete live Pods.
+//
+// An owner may wait for a finalizer for days. Its dependents stay until it has been deleted, and until then each of their changes
+// would cost a request.
+//
+// Function: OwnerGraph.ClassifyReferences
+func TestAnOwnerThatIsDeletedInTheBackgroundIsSolidUntilItIsGone(t *testing.T) {
+	inMemory(t, func(w *world) {
+		g, _ := w.graph()
+		owner := w.configMap("owner")
+		owner.Finalizers = []string{"example.com/slow"}
+		w.update(owner)
+		item := w.podOf("a", ownerRef("ConfigMap", owner))
+		w.deleteConfigMap("owner", metav1.DeletePropagationBackground)
+		synctest.Wait()
+		w.Server.ForgetRequests()
+		solid, waiting, err := g.ClassifyReferences(w.ctx, item)
+		require.NoError(w, err)
+		require.Equal(w, item.OwnerReferences, solid)
+		require.Empty(w, waiting)
+		require.Empty(w, w.Server.Requests(fakeapi.Match{Verb: "get"}), "the cache shows the owner")
 	})
 }
 

@@ -229,6 +229,36 @@ func TestARecreatedObjectIsNotAnUpdate(t *testing.T) {
 	})
 }
 
+// A cluster that was restored from a backup counts on from an older version. What it has now is true, so a controller has to
+// hear of it.
+//
+// Function: Informer.notify
+func TestAChangeMayHaveAnOlderVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got := &changes{}
+		i := mini.NewInformer(nil, nil, got.add)
+		i.Replace([]mini.Object{mapAt(20, "a", "2"), mapAt(9, "b", "1")}, "20")
+		got.took()
+		i.Replace([]mini.Object{mapAt(10, "a", "1"), mapAt(9, "b", "1")}, "10")
+		require.Equal(t, []string{"a: 2 -> 1"}, got.took())
+	})
+}
+
+// After a restored backup, another object may get the very version that the old one had. It's another object all the same.
+//
+// Function: Informer.notify
+func TestAnotherUIDIsAnotherObjectWhateverItsVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got := &changes{}
+		i := mini.NewInformer(nil, nil, got.add)
+		first, second := mapAt(20, "a", "1"), mapAt(20, "a", "2")
+		first.UID, second.UID = "first", "second"
+		i.Replace([]mini.Object{first}, "20")
+		i.Replace([]mini.Object{second}, "20")
+		require.Equal(t, []string{"a: - -> 1", "a: 1 -> - (tombstone)", "a: - -> 2"}, got.took())
+	})
+}
+
 // An object that was never reported must not be reported as deleted.
 //
 // Function: Informer.Delete

@@ -154,6 +154,19 @@ func TestAPodThatIsDeletedHasFailedUnlessItHasSucceeded(t *testing.T) {
 	}.String(), countsOf(p).String(), "a deleted Pod that ran has failed; one that had succeeded has done its work")
 }
 
+// A Pod was deleted, so it's in the list of the failed ones. Then its program ends well after all. In both lists, it would be counted
+// twice.
+//
+// Function: jobPlan.countFinished
+func TestAPodInOneListDoesNotGoIntoTheOther(t *testing.T) {
+	job := plannedJob(3, 3)
+	job.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"evicted"}}
+	p := planOf(job, plannedPod("evicted", corev1.PodSucceeded, nowDeleted))
+	require.Equal(t, countedPods{
+		failedUIDs: []types.UID{"evicted"}, failedInAll: 1, untracked: []string{"evicted"},
+	}.String(), countsOf(p).String())
+}
+
 // Each UID takes 40 bytes of the Job, and an object has at most a megabyte. A Pod that
 // isn't listed must keep its finalizer: nothing else remembers it.
 //
@@ -358,6 +371,18 @@ func TestAPodThatWeRemoveLosesItsFinalizerFirst(t *testing.T) {
 	require.Len(t, p.remove, 2)
 	require.Equal(t, append([]string{"done"}, podNames(p.remove)...), podNames(p.untrack),
 		"those that have ended, and those that are deleted")
+}
+
+// One plan removes 500 of 600 Pods. The others still run, so they have to keep their finalizers: if one of them ends now, it's
+// counted.
+//
+// Function: jobPlan.manage
+func TestAPodThatIsNotRemovedYetKeepsItsFinalizer(t *testing.T) {
+	p := planOf(plannedJob(1000, 0))
+	p.active = plannedPods(jobBurst+100, corev1.PodRunning)
+	p.manage()
+	require.Len(t, p.remove, jobBurst)
+	require.Len(t, p.untrack, jobBurst, "Pods that lose their finalizers")
 }
 
 // A user suspends a Job to free its nodes, and its deadline must not run on.

@@ -227,6 +227,17 @@ func TestALeaseThatIsNotRenewedIsTakenWhenItsDurationIsOver(t *testing.T) {
 	}
 }
 
+// The holder says that it renews its lease every few seconds. A process that waits for its own, longer time leaves the work undone.
+//
+// Function: Elector.expired
+func TestALeaseOfAShorterDurationIsTakenSooner(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.hold(5, time.Now())
+		candidate := w.lead(w.elector("a"), 0)
+		require.Equal(w, 6*time.Second, w.took(candidate.working, "the work"), "the first try after 5 s")
+	})
+}
+
 // Function: Elector.expired
 func TestALeaseWithoutADurationIsTakenAfterOurOwn(t *testing.T) {
 	inMemory(t, func(w *world) {
@@ -485,6 +496,40 @@ func TestALeaseThatIsTakenWhileWorkIsEndingIsNotReleased(t *testing.T) {
 		w.took(a.over, "Run returns")
 		require.NoError(w, a.err, "a was told to stop, and stopped")
 		require.Equal(w, "stranger", w.holder(), "a has released the lease of another process")
+	})
+}
+
+// Another process has taken the lease since the last renewal, and this one is told to stop before it notices. If it released the
+// lease, a third process would begin beside the second.
+//
+// Function: Elector.release
+func TestALeaseThatWasTakenSinceTheLastRenewalIsNotReleased(t *testing.T) {
+	inMemory(t, func(w *world) {
+		leader := w.lead(w.elector("a"), 0)
+		w.took(leader.working, "the work")
+		time.Sleep(2*retryPeriod + retryPeriod/2)
+		w.hold(15, time.Now())
+		leader.stop(nil)
+		w.took(leader.over, "the end of Run")
+		require.NoError(w, leader.err)
+		require.Equal(w, "stranger", w.holder())
+	})
+}
+
+// A user has labelled the lease, so that a dashboard finds it. A renewal is an update, and an update replaces everything.
+//
+// Function: Elector.tryAcquireOrRenew
+func TestARenewalKeepsTheLabelsOfTheLease(t *testing.T) {
+	inMemory(t, func(w *world) {
+		leader := w.lead(w.elector("a"), 0)
+		w.took(leader.working, "the work")
+		lease := w.lease()
+		lease.Labels = map[string]string{"team": "red"}
+		_, err := w.Other.CoordinationV1().Leases("default").Update(w.ctx, lease, metav1.UpdateOptions{})
+		require.NoError(w, err)
+		time.Sleep(5 * retryPeriod)
+		require.False(w, happened(leader.told), "a label is no reason to stop")
+		require.Equal(w, "red", w.lease().Labels["team"])
 	})
 }
 

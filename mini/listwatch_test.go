@@ -680,6 +680,21 @@ func TestAConfigurationThatCannotWorkIsRefused(t *testing.T) {
 	require.Error(t, err)
 }
 
+// If each of forty pages takes a second, the list takes forty. The recorder shows why a controller starts so late.
+//
+// Function: ListWatch.List
+func TestTheTimeOfAListIsThatOfAllItsPages(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.loadMaps(501)
+		w.Server.Inject(fakeapi.Fault{Match: listsOfMaps, Delay: time.Second})
+		_, _, err := w.maps().List(w.ctx)
+		require.NoError(w, err)
+		events := w.Cluster.Trace.Events()
+		require.Len(w, events, 1, "two pages are one list")
+		require.Equal(w, 2*time.Second, events[0].Took)
+	})
+}
+
 func TestTheFlightRecorderShowsListsAndWatches(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.createMap("a", "1")

@@ -261,6 +261,22 @@ func TestAPartThatOnlyRepeatsThatItWasToldToStopHasNotFailed(t *testing.T) {
 	})
 }
 
+// A controller was told to stop, and its last write ran into a time-out. That's more than being told: something hasn't been written.
+//
+// Function: run.all
+func TestATimeOutAfterTheStopIsAFailure(t *testing.T) {
+	inMemory(t, func(w *world) {
+		m := mini.NewManager(w.Cluster)
+		m.AddController(mini.RunnableFunc(func(ctx context.Context) error {
+			<-ctx.Done()
+			return fmt.Errorf("the last write: %w", context.DeadlineExceeded)
+		}))
+		stop, result := w.manage(m)
+		stop(errSignal)
+		require.ErrorIs(w, w.returned(result), context.DeadlineExceeded)
+	})
+}
+
 // A part that ends with context.Canceled by mistake is missing from then on.
 func TestACancellationThatNobodyAskedForIsAFailure(t *testing.T) {
 	inMemory(t, func(w *world) {
@@ -447,6 +463,28 @@ func TestAServerThatHangsIsAlsoReported(t *testing.T) {
 		require.ErrorContains(w, w.returned(result), "servers: still running 20s after the stop")
 		require.Equal(w, 20*time.Second, time.Since(began))
 	})
+}
+
+// Run gives up waiting and reads the errors, and at that very moment the parts fail. The race detector sees it if Run doesn't take
+// the lock.
+//
+// Function: Manager.Run
+func TestPartsMayFailWhileRunReadsTheErrors(t *testing.T) {
+	for range 10 {
+		inMemory(t, func(w *world) {
+			m := mini.NewManager(w.Cluster)
+			for range 20 {
+				m.AddServer(mini.RunnableFunc(func(ctx context.Context) error {
+					<-ctx.Done()
+					time.Sleep(20 * time.Second)
+					return errors.New("too late, or almost")
+				}))
+			}
+			stop, result := w.manage(m)
+			stop(errSignal)
+			require.Error(w, w.returned(result))
+		})
+	}
 }
 
 // Kubernetes would kill a process that waits for its second group forever, and no log would say why.

@@ -153,6 +153,20 @@ func TestAResourceThatStaysAwayForHalfAMinuteIsForgotten(t *testing.T) {
 	require.NoError(t, missing(since, nil, testMoment(time.Hour)), "they're forgotten")
 }
 
+// A CustomResourceDefinition was deleted half a minute ago, and the Pods have been missing for a moment. That the first is forgotten
+// says nothing about the Pods: without an error, the namespace would be deleted, and they'd stay without one.
+//
+// Function: missing
+func TestAResourceThatIsForgottenHidesNoOther(t *testing.T) {
+	since := map[string]time.Time{}
+	fungi, pods := resource{name: "fungi.example.com"}, resource{name: "pods"}
+	require.NoError(t, missing(since, []resource{fungi, pods}, testMoment(0)))
+	require.Error(t, missing(since, []resource{pods}, testMoment(time.Second)))
+	err := missing(since, nil, testMoment(time.Second+forgetAfter))
+	require.ErrorContains(t, err, "pods", "they're missing since now")
+	require.NotContains(t, err.Error(), "fungi", "they're forgotten")
+}
+
 // It comes and goes with a server that crashes and starts again. Its objects are there.
 //
 // Function: missing

@@ -222,6 +222,21 @@ func TestAnOrphanThatIsEndingIsNotAdopted(t *testing.T) {
 	})
 }
 
+// A Pod that's ending may wait for a finalizer for days. If its labels no longer match, it has to be released like any other.
+//
+// Function: claimObject
+func TestAPodThatIsEndingIsReleased(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.claiming()
+		ending := c.bind(c.changePod(c.pod("a", c.us()), relabel), "node")
+		c.deletePod(ending)
+		names, err := c.claim(c.live(ending))
+		require.NoError(w, err)
+		require.Empty(w, names)
+		require.Empty(w, c.live(ending).OwnerReferences)
+	})
+}
+
 // An owner with a deletion timestamp keeps its Pods, but writes nothing.
 //
 // Function: claimObject

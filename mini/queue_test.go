@@ -293,6 +293,27 @@ func TestShutDownWithDrainWaitsUntilAllWorkIsDone(t *testing.T) {
 
 // A manager and a signal handler may both wait for the end of the work.
 //
+// There's nothing to drain, and three workers wait in Get. If nobody wakes them, they wait forever, and so does whoever waits for them.
+//
+// Function: Queue.ShutDownWithDrain
+func TestShutDownWithDrainWakesWorkersThatHaveNothingToDo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewQueue("test")
+		ended := make(chan struct{}, 3)
+		for range 3 {
+			go func() {
+				q.Get()
+				ended <- struct{}{}
+			}()
+		}
+		synctest.Wait()
+		q.ShutDownWithDrain()
+		defer q.ShutDown() // or those that still wait would wait forever
+		synctest.Wait()
+		require.Len(t, ended, 3, "workers that have been told of the end")
+	})
+}
+
 // Function: Queue.ShutDownWithDrain
 func TestEachCallerOfShutDownWithDrainWaitsForTheLastWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -497,6 +518,26 @@ func TestEachAddWakesAWorker(t *testing.T) {
 			require.Zero(t, q.Len(), "a worker sleeps, though a request waits")
 			workers.Wait()
 		}
+	})
+}
+
+// A worker needs two seconds for a request that was added at their beginning, so the queue is late by two seconds. If Done starts
+// the clock again, the recorder shows a queue that's never late.
+//
+// Function: Queue.Done
+func TestARequestHasWaitedSinceItWasAddedEvenIfAWorkerHadIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewQueue("test")
+		q.Trace = trace.New(0)
+		q.Add(request("a"))
+		take(t, q)
+		q.Add(request("a"))
+		time.Sleep(2 * time.Second)
+		q.Done(request("a"))
+		time.Sleep(time.Second)
+		take(t, q)
+		require.Equal(t, []string{"enqueue", "dequeue", "enqueue", "done", "dequeue"}, kinds(q.Trace))
+		require.Equal(t, 3*time.Second, q.Trace.Events()[4].Took)
 	})
 }
 

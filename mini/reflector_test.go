@@ -623,6 +623,21 @@ func TestAWatchThatGetsNothingForMinutesIsFollowedByAList(t *testing.T) {
 	require.Equal(t, []string{"1", "1", "2"}, asked)
 }
 
+// A proxy passes on one event, and then nothing more. The watch ends as early as if that event hadn't come.
+//
+// Function: Reflector.watch
+func TestTheReflectorsOwnClockRunsFromTheBeginningOfTheWatch(t *testing.T) {
+	source := &script{watch: func(call int, _ string) (watch.Interface, error) {
+		w := watch.NewRaceFreeFake()
+		if call == 1 {
+			time.AfterFunc(9*time.Minute, func() { w.Modify(mapAt(2, "a", "2")) })
+		}
+		return w, nil
+	}}
+	playScript(t, source, 12*time.Minute)
+	require.Equal(t, []time.Duration{0, 10*time.Minute + 30*time.Second}, source.starts)
+}
+
 func TestTheFlightRecorderShowsTheReflector(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		recorder := trace.New(0)

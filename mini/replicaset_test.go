@@ -499,6 +499,18 @@ func TestTheStatusSaysHowManyPodsThereAre(t *testing.T) {
 
 // The status: each write is an event, and brings the next reconcile.
 //
+// A user has given a Pod one label more, for a dashboard. It has all labels of the template all the same.
+//
+// Function: calculateStatus
+func TestAPodWithMoreLabelsThanTheTemplateIsFullyLabeled(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.runReplicaSets()
+		w.createReplicaSet(replicaSet("web", 2))
+		w.changePod(w.pods()[0], func(pod *corev1.Pod) { pod.Labels["color"] = "red" })
+		require.EqualValues(w, 2, w.replicaSet("web").Status.FullyLabeledReplicas)
+	})
+}
+
 // Function: ReplicaSets.Reconcile
 func TestTheStatusIsWrittenOnlyIfItDiffersAndAgainIfTheWriteFails(t *testing.T) {
 	inMemory(t, func(w *world) {

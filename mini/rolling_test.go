@@ -1,6 +1,7 @@
 package mini_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -443,6 +444,80 @@ func TestARolloutNeedsAllReplicaSets(t *testing.T) {
 
 // Pods that cannot be read may be running.
 //
+// reported is a ReplicaSet with its size, and what its controller has reported last.
+type reported struct {
+	image                     string
+	size, replicas, available int32
+	wanted                    string // the number of Pods that the Deployment wanted then
+}
+
+// inOneStep creates a Deployment and its ReplicaSets, whose controller doesn't run, so what it has reported stays. It returns the sizes
+// after one reconcile, and the annotations in which the ReplicaSets remember what the Deployment wanted.
+func inOneStep(
+	t *testing.T, d *appsv1.Deployment,
+	reconcile func(*mini.Deployments, context.Context, mini.Request) (mini.Result, error), sets ...reported,
+) (sizes map[string]int32, wanted map[string]string) {
+	t.Helper()
+	sizes, wanted = map[string]int32{}, map[string]string{}
+	inMemory(t, func(w *world) {
+		d, err := w.Other.AppsV1().Deployments("default").Create(w.ctx, d, metav1.CreateOptions{})
+		require.NoError(w, err)
+		api := w.Other.AppsV1().ReplicaSets("default")
+		for _, set := range sets {
+			kind := appsv1.SchemeGroupVersion.WithKind("Deployment")
+			rs := &appsv1.ReplicaSet{
+				ObjectMeta: metav1.ObjectMeta{
+					Name: set.image, Labels: d.Spec.Template.Labels,
+					OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d, kind)},
+				},
+				Spec: appsv1.ReplicaSetSpec{
+					Replicas: &set.size, Selector: d.Spec.Selector, Template: *d.Spec.Template.DeepCopy(),
+				},
+			}
+			rs.Spec.Template.Spec.Containers[0].Image = set.image
+			if set.wanted != "" {
+				rs.Annotations = map[string]string{
+					mini.DesiredReplicasAnnotation: set.wanted, mini.MaxReplicasAnnotation: set.wanted,
+				}
+			}
+			rs, err := api.Create(w.ctx, rs, metav1.CreateOptions{})
+			require.NoError(w, err)
+			rs.Status.ObservedGeneration = rs.Generation
+			rs.Status.Replicas, rs.Status.AvailableReplicas = set.replicas, set.available
+			_, err = api.UpdateStatus(w.ctx, rs, metav1.UpdateOptions{})
+			require.NoError(w, err)
+		}
+		_, err = reconcile(&mini.Deployments{Client: w.cached()}, w.ctx, web)
+		require.NoError(w, err)
+		list, err := api.List(w.ctx, metav1.ListOptions{})
+		require.NoError(w, err)
+		for _, rs := range list.Items {
+			sizes[rs.Name], wanted[rs.Name] = *rs.Spec.Replicas, rs.Annotations[mini.DesiredReplicasAnnotation]
+		}
+	})
+	return sizes, wanted
+}
+
+// v1 had 5 Pods, and its size is 3 by now. Its controller will delete two Pods, and three serve. If the clean-up took the two for
+// Pods that don't serve, it would take them off a second time.
+//
+// Function: cleanupUnhealthyReplicas
+func TestPodsThatHaveToGoAnywayAreNotTakenOffTwice(t *testing.T) {
+	sizes, _ := inOneStep(t, deployment(4, image("v2"), fenceposts("1", "1")), (*mini.Deployments).Roll,
+		reported{image: "v1", size: 3, replicas: 5, available: 3}, reported{image: "v2", size: 2, replicas: 2, available: 2})
+	require.Equal(t, map[string]int32{"v1": 1, "v2": 2}, sizes, "5 Pods serve, and 3 have to: two may go")
+}
+
+// A user has undone an undo: v2 was shrunk to 1, and two of its Pods are still to be deleted. If v2 grew now, there would be more Pods
+// than the surge allows.
+//
+// Function: reconcileNewReplicaSet
+func TestTheNewReplicaSetWaitsForItsOwnPodsThatHaveToGo(t *testing.T) {
+	sizes, _ := inOneStep(t, deployment(4, image("v2"), fenceposts("2", "0")), (*mini.Deployments).Roll,
+		reported{image: "v1", size: 3, replicas: 3, available: 3}, reported{image: "v2", size: 1, replicas: 3, available: 1})
+	require.Equal(t, map[string]int32{"v1": 3, "v2": 1}, sizes)
+}
+
 // Function: Deployments.oldPodsRunning
 func TestRecreateNeedsThePodsOfTheOldReplicaSets(t *testing.T) {
 	inRollout(t, roll, func(w *rolloutWorld) {

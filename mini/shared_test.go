@@ -104,26 +104,6 @@ func TestAHandlerThatIsAddedDuringChangesGetsEachExactlyOnce(t *testing.T) {
 	})
 }
 
-// A handler that misses the change in between never hears of it: the next one begins with a state that it has never seen.
-//
-// Function: SharedInformer.AddHandler
-func TestNoChangeComesBetweenTheObjectsAndTheRegistration(t *testing.T) {
-	inMemory(t, func(w *world) {
-		s := w.share()
-		w.run(s.Run)
-		synctest.Wait()
-		mu := mutexOf(w.T, s)
-		for version := 1000; version < 1006; version += 2 {
-			s.Update(mapAt(version, "a", "1"))
-			var late changes
-			mu.Lock()
-			inTurns(mu, func() { s.AddHandler(late.add) }, func() { s.Update(mapAt(version+1, "a", "2")) })
-			require.Contains(w, [][]string{{"a: - -> 1", "a: 1 -> 2"}, {"a: - -> 2"}}, late.took(),
-				"a new handler doesn't know the state 2: it was added while the change was under way")
-		}
-	})
-}
-
 // One slow controller must not make all others late.
 //
 // Function: SharedInformer.distributeLocked
@@ -147,6 +127,52 @@ func TestASlowHandlerDelaysNeitherTheStoreNorOtherHandlers(t *testing.T) {
 		require.Empty(w, slow.took())
 		time.Sleep(4 * time.Hour)
 		require.Equal(w, want, slow.took(), "it gets all changes in the end, in order")
+	})
+}
+
+// A handler that misses the change in between never hears of it: the next one begins with a state that it has never seen.
+//
+// Function: SharedInformer.AddHandler
+func TestNoChangeComesBetweenTheObjectsAndTheRegistration(t *testing.T) {
+	inMemory(t, func(w *world) {
+		s := w.share()
+		w.run(s.Run)
+		synctest.Wait()
+		mu := mutexOf(w.T, s)
+		for version := 1000; version < 1006; version += 2 {
+			s.Update(mapAt(version, "a", "1"))
+			var late changes
+			mu.Lock()
+			inTurns(mu, func() { s.AddHandler(late.add) }, func() { s.Update(mapAt(version+1, "a", "2")) })
+			require.Contains(w, [][]string{{"a: - -> 1", "a: 1 -> 2"}, {"a: - -> 2"}}, late.took(),
+				"a new handler doesn't know the state 2: it was added while the change was under way")
+		}
+	})
+}
+
+// A handler is added at the moment at which a change gets the lock. It has to wait until the change is in the store, and then
+// copy the store. A copy from before it had the lock lacks the change, and no call ever brings it.
+//
+// Function: SharedInformer.AddHandler
+func TestANewHandlerGetsTheObjectsOfTheMomentAtWhichItIsAdded(t *testing.T) {
+	inMemory(t, func(w *world) {
+		s := w.share()
+		w.run(s.Run)
+		synctest.Wait()
+		s.Update(mapAt(1000, "a", "1"))
+		mu := mutexOf(w.T, s)
+		mu.Lock() // as a change does
+		var late changes
+		added := make(chan struct{}, 1)
+		go func() {
+			s.AddHandler(late.add)
+			added <- struct{}{}
+		}()
+		untilALockIsAwaited(0, func() bool { return len(added) > 0 })
+		s.Informer.Update(mapAt(1001, "a", "2"))
+		mu.Unlock()
+		<-added
+		require.Equal(w, []string{"a: - -> 2"}, late.took())
 	})
 }
 
@@ -273,6 +299,17 @@ func TestAWaitEndsWithItsContextAndReturnsTheCause(t *testing.T) {
 	})
 }
 
+// A read that needs nothing more than what's there mustn't fail because its reconcile has just been stopped.
+//
+// Function: SharedInformer.WaitFor
+func TestWaitForAsksAtOnceEvenIfItsContextHasEnded(t *testing.T) {
+	s := mini.NewSharedInformer(&script{}, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, s.WaitFor(ctx, func() bool { return true }))
+	require.ErrorIs(t, s.WaitFor(ctx, func() bool { return false }), context.Canceled)
+}
+
 func TestTheVersionMovesWithTheStore(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.createMap("a", "1")
@@ -350,6 +387,26 @@ func TestWaitForAsksAgainAfterEachChange(t *testing.T) {
 		synctest.Wait()
 		w.deleteMap("0")
 		waiting.Wait()
+	})
+}
+
+// The store changes with each event, even if its version is an old one. Whoever waits for that change waits forever if only a
+// new version wakes it.
+//
+// Function: SharedInformer.Update
+func TestWaitForAsksAgainAfterAnEventThatDoesNotMoveTheVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := mini.NewSharedInformer(&script{}, nil)
+		s.Replace(nil, "10")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		shown := make(chan error, 1)
+		go func() {
+			shown <- s.WaitFor(ctx, func() bool { return s.Get(mapKey("a")) != nil })
+		}()
+		synctest.Wait()
+		s.Update(mapAt(9, "a", "1"))
+		require.NoError(t, <-shown)
 	})
 }
 
@@ -488,6 +545,29 @@ func TestWhenRunReturnsNoHandlerIsRunning(t *testing.T) {
 		require.Equal(w, []int{2, 2}, []int{begun, ended}, "and the other eight are dropped")
 		time.Sleep(24 * time.Hour)
 		require.Equal(w, 2, begun)
+	})
+}
+
+// A handler is still running when the program stops, and asks the informer something. If Run waits for the handler and holds the
+// lock, the handler waits for Run, and the program never ends.
+//
+// Function: SharedInformer.Run
+func TestAHandlerMayUseTheInformerWhileRunWaitsForIt(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.createMap("a", "1")
+		s := w.share()
+		mu := mutexOf(w.T, s)
+		s.AddHandler(func(mini.Change) {
+			time.Sleep(time.Hour)
+			if !mu.TryLock() {
+				w.Error("Run has kept the lock while it waits for the handler")
+				return
+			}
+			mu.Unlock()
+		})
+		ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
+		defer cancel()
+		require.NoError(w, s.Run(ctx))
 	})
 }
 

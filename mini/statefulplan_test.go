@@ -212,6 +212,14 @@ func TestAPodThatIsEndingKeepsItsNameAndOneThatHasFailedIsReplaced(t *testing.T)
 		setCase{members: []string{"new ready", "new failed ready"}, want: []string{"remove db-1"}})
 }
 
+// A Pod that has failed and was deleted waits for a finalizer. Deleting it again costs a request, and changes nothing.
+//
+// Function: stateful.decide
+func TestAPodThatHasFailedAndIsEndingIsNotDeletedAgain(t *testing.T) {
+	expectDecide(t, plannedSet(2), setCase{members: []string{"new failed ending", "new ready"}})
+	expectDecide(t, plannedSet(2, inParallelOrder), setCase{members: []string{"new failed ending", "new ready"}})
+}
+
 // Each member that leaves hands its data to the others, and these have to be there.
 //
 // Function: stateful.decide

@@ -125,6 +125,20 @@ func TestAnIndexFindsObjectsByTheirValue(t *testing.T) {
 	require.Empty(t, withValue(t, s, ""), "the index function has no value for d")
 }
 
+// A Pod stays on its node and becomes ready. If you then ask for the Pods of the node, you want the ready one.
+//
+// Function: Store.Update
+func TestAnIndexHasTheNewestStateEvenIfTheValueStays(t *testing.T) {
+	s := newStore()
+	s.Update(configMap("a", "red"))
+	newest := configMap("a", "red")
+	s.Update(newest)
+	objs, err := s.ByIndex("value", "red")
+	require.NoError(t, err)
+	require.Len(t, objs, 1)
+	require.Same(t, newest, objs[0])
+}
+
 // A Pod that has moved to another node must not be found on the old one.
 //
 // Function: Store.Update
@@ -291,27 +305,31 @@ func TestAReaderSeesAllOldObjectsOrAllNewOnes(t *testing.T) {
 	readers.Wait()
 }
 
-func TestAStoreIsUsedFromSeveralGoroutines(t *testing.T) {
+// Two readers come while a new list replaces the old one. If one of them finds a Pod in the store, and the other doesn't find
+// it on its node, a controller decides about a cluster that has never existed.
+//
+// Function: Store.Replace
+func TestReplaceChangesObjectsAndIndicesInOneStep(t *testing.T) {
 	s := newStore()
-	var all sync.WaitGroup
-	for i := range 4 {
-		all.Go(func() {
-			mine := strconv.Itoa(i)
-			for range 100 {
-				s.Update(configMap(mine, mine))
-				objs, err := s.ByIndex("value", mine)
-				if err != nil || len(objs) != 1 || s.Get(mapKey(mine)) == nil {
-					t.Errorf("a goroutine doesn't see its own object: %v, %v", objs, err)
-				}
-				s.List()
-				if s.Delete(mapKey(mine)) == nil {
-					t.Error("a goroutine's own object has vanished")
-				}
-			}
-		})
+	s.Update(configMap("a", "red"))
+	mu := rwMutexOf(t, s)
+	mu.RLock()
+	var all, red []mini.Object
+	var calls sync.WaitGroup
+	waiting := locksAwaited()
+	for _, call := range []func(){
+		func() { s.Replace([]mini.Object{configMap("b", "red")}) },
+		// Go lets these two in as soon as Replace releases the lock, for the first time or for good.
+		func() { all = s.List() },
+		func() { red, _ = s.ByIndex("value", "red") },
+	} {
+		calls.Go(call)
+		untilALockIsAwaited(waiting, func() bool { return false })
+		waiting++
 	}
-	all.Wait()
-	require.Empty(t, s.List())
+	mu.RUnlock()
+	calls.Wait()
+	require.Equal(t, namesAndValues(all), namesAndValues(red), "the objects in the store, and those in the index")
 }
 
 // A reader that lets go of the lock too early walks through a map that a writer changes, and Go ends the program.
@@ -336,6 +354,29 @@ func TestEachMethodOfAStoreHoldsTheLockUntilItIsDone(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestAStoreIsUsedFromSeveralGoroutines(t *testing.T) {
+	s := newStore()
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() {
+			mine := strconv.Itoa(i)
+			for range 100 {
+				s.Update(configMap(mine, mine))
+				objs, err := s.ByIndex("value", mine)
+				if err != nil || len(objs) != 1 || s.Get(mapKey(mine)) == nil {
+					t.Errorf("a goroutine doesn't see its own object: %v, %v", objs, err)
+				}
+				s.List()
+				if s.Delete(mapKey(mine)) == nil {
+					t.Error("a goroutine's own object has vanished")
+				}
+			}
+		})
+	}
+	all.Wait()
+	require.Empty(t, s.List())
 }
 
 // Walking through a map gives the same answers as the store, only more slowly.

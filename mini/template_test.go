@@ -572,6 +572,56 @@ func TestATakenNameIsNotTheEnd(t *testing.T) {
 	})
 }
 
+// A user has deleted the Deployment and created it again. The ReplicaSet of the first one still has the name, and waits for the garbage
+// collector. A reference with the same name proves nothing: whoever takes that ReplicaSet for the new one waits, too.
+//
+// Function: Deployments.nameIsTaken
+func TestAReplicaSetOfADeletedDeploymentOfTheSameNameIsNotOurs(t *testing.T) {
+	inRollout(t, idle, func(w *rolloutWorld) {
+		w.create(deployment(2))
+		d := w.get()
+		first := d.DeepCopy()
+		first.UID = "the-first"
+		kind := appsv1.SchemeGroupVersion.WithKind("Deployment")
+		_, err := w.Other.AppsV1().ReplicaSets("default").Create(w.ctx, &appsv1.ReplicaSet{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: "web-" + mini.ComputeHash(&d.Spec.Template, nil), Labels: d.Spec.Template.Labels,
+				OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(first, kind)},
+			},
+			Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(0)), Selector: d.Spec.Selector, Template: d.Spec.Template},
+		}, metav1.CreateOptions{})
+		require.NoError(w, err)
+		time.Sleep(time.Second)
+		c := &mini.Deployments{Client: w.Manager.Client}
+		_, err = c.ReplaceAll(w.ctx, web)
+		require.True(w, apierrors.IsAlreadyExists(err), "%v", err)
+		require.EqualValues(w, new(int32(1)), w.get().Status.CollisionCount, "the next try would meet the same name")
+	})
+}
+
+// The ReplicaSet that had the name is deleted at that moment. Then the name is free, and there's no collision to count.
+//
+// Function: Deployments.nameIsTaken
+func TestANameThatIsFreeAgainIsNoCollision(t *testing.T) {
+	inRollout(t, idle, func(w *rolloutWorld) {
+		w.create(deployment(2))
+		taken := apierrors.NewAlreadyExists(appsv1.Resource("replicasets"), "web-1").Status()
+		w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "create", Resource: "replicasets"}, Times: 1, Status: &taken,
+		})
+		c := &mini.Deployments{Client: w.Manager.Client}
+		_, err := c.ReplaceAll(w.ctx, web)
+		require.True(w, apierrors.IsAlreadyExists(err), "%v", err)
+		require.Nil(w, w.get().Status.CollisionCount)
+		for range 3 { // the controller of ReplicaSets may write at the same time
+			_, err = c.ReplaceAll(w.ctx, web)
+			time.Sleep(time.Second)
+		}
+		require.NoError(w, err)
+		require.Equal(w, map[string]int32{"v1": 2}, w.sizes())
+	})
+}
+
 // Function: Deployments.ReplaceAll
 func TestADeploymentThatIsBeingDeletedGetsNoReplicaSet(t *testing.T) {
 	inRollout(t, replaceAll, func(w *rolloutWorld) {

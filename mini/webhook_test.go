@@ -148,6 +148,16 @@ func TestAPatchIsSentWithItsType(t *testing.T) {
 	require.Equal(t, patch, string(answer.Patch), "the API server applies another patch")
 }
 
+// The API server refuses a type without a patch, so the user would get an error for an object that's all right.
+//
+// Function: Admission.answer
+func TestAnEmptyPatchIsNoPatch(t *testing.T) {
+	answer := ask(t, always([]byte{}, nil), review("CREATE", "ConfigMap", "", reviewed("x")))
+	require.True(t, answer.Allowed)
+	require.Nil(t, answer.PatchType)
+	require.Nil(t, answer.Patch)
+}
+
 func TestAValidatorSeesTheOldAndTheNewObject(t *testing.T) {
 	var old, now *corev1.ConfigMap
 	var denial error
@@ -172,9 +182,6 @@ func TestAValidatorSeesTheOldAndTheNewObject(t *testing.T) {
 	require.Contains(t, answer.Result.Message, "no bananas")
 }
 
-// A Scale is JSON that a Deployment could be decoded from. It would be an empty one, and pass
-// each rule about what a Deployment has.
-//
 // Function: decode
 func TestAnObjectOfAnotherKindIsRefused(t *testing.T) {
 	called := false
@@ -195,6 +202,23 @@ func TestAnObjectOfAnotherKindIsRefused(t *testing.T) {
 			require.False(t, called, "it was decoded as an object that it is not")
 		})
 	}
+}
+
+// A Scale is JSON that a Deployment could be decoded from. It would be an empty one, and pass
+// each rule about what a Deployment has.
+//
+// The deletion of a Scale may come without an object. A check of ConfigMaps would see two that are nil, and allow anything.
+//
+// Function: decode
+func TestAQuestionAboutAnotherKindIsRefusedEvenWithoutAnObject(t *testing.T) {
+	called := false
+	validate := mini.Validate(func(context.Context, *corev1.ConfigMap, *corev1.ConfigMap) error {
+		called = true
+		return nil
+	})
+	answer := ask(t, validate, review("DELETE", "Scale", "", ""))
+	require.False(t, answer.Allowed)
+	require.False(t, called, "the check knows nothing about a Scale")
 }
 
 // hungUp returns the error that an Admission's context has when the API server has given up. The Admission has to call during.

@@ -138,6 +138,17 @@ func mutexOf(t *testing.T, owner any) *sync.Mutex {
 	return (*sync.Mutex)(value.FieldByIndex(mu.Index).Addr().UnsafePointer())
 }
 
+// rwMutexOf is mutexOf for a type whose readers come in together.
+func rwMutexOf(t *testing.T, owner any) *sync.RWMutex {
+	t.Helper()
+	value := reflect.ValueOf(owner).Elem()
+	mu, ok := value.Type().FieldByName("mu")
+	if !ok || len(mu.Index) > 1 || mu.Type != reflect.TypeFor[sync.RWMutex]() {
+		t.Skip("the type has another lock than in the reference")
+	}
+	return (*sync.RWMutex)(value.FieldByIndex(mu.Index).Addr().UnsafePointer())
+}
+
 // locksAwaited returns how many goroutines wait for a lock: the dump of all of them says so.
 func locksAwaited() int {
 	dump := make([]byte, 1<<20)
