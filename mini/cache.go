@@ -131,13 +131,15 @@ type CachedClient struct {
 type ownWrites struct {
 	newest  uint64                // the highest resourceVersion that a write has returned
 	gone    map[types.UID]Request // deleted: the answer to a deletion may have no version
-	rewinds int                   // of the informer; if it has had more, newest is void
+	rewinds int                   // of the informer; if it has had more, the others are void
 }
 
-// follow forgets newest if the informer has left its history, as after a restored backup.
+// follow forgets the writes if the informer has left their history, as after a restored
+// backup.
 func (w *ownWrites) follow(informer *SharedInformer) {
 	if rewinds := informer.Rewinds(); rewinds > w.rewinds {
 		w.newest, w.rewinds = 0, rewinds
+		clear(w.gone)
 	}
 }
 

@@ -552,6 +552,28 @@ func TestAfterARestoreReadsDoNotWaitForVersionsOfTheUndoneHistory(t *testing.T) 
 	})
 }
 
+// The backup is older than a deletion of ours, so the object is back, with its UID. Nobody may ever delete it again, and a read
+// that waited for that would never end.
+//
+// Function: CachedClient.showsWrites
+func TestAfterARestoreReadsDoNotWaitForDeletionsThatWereUndone(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.cached()
+		deleted := aConfigMap("deleted", "k", "v")
+		require.NoError(w, c.Create(w.ctx, deleted))
+		w.read(c, "deleted")
+		backup := w.Server.Backup()
+		w.Server.Advance(1000)
+		require.NoError(w, c.Delete(w.ctx, deleted, metav1.DeleteOptions{}))
+		w.Server.Restore(backup)
+		time.Sleep(11 * time.Minute) // a watch from the future has ended
+		ctx, cancel := context.WithTimeout(w.ctx, time.Hour)
+		defer cancel()
+		_, err := mini.Get[*corev1.ConfigMap](ctx, c, request("deleted"))
+		require.NoError(w, err, "it's back")
+	})
+}
+
 // The first write after a restore belongs to the new history. If it were taken for one of
 // the undone, the read after it wouldn't wait, and the controller would write a second time.
 //
