@@ -131,7 +131,7 @@ type CachedClient struct {
 type ownWrites struct {
 	newest  uint64                // the highest resourceVersion that a write has returned
 	gone    map[types.UID]Request // deleted: the answer to a deletion may have no version
-	rewinds int                   // of the informer; if it has had more, the others are void
+	rewinds int                   // of the informer; after one more, all this is void
 }
 
 // follow forgets the writes if the informer has left their history, as after a restored
