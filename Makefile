@@ -190,6 +190,7 @@ COURSE_LOG := .loopwright/test-course.log
 test-course: $(COURSE) $(SLOWEST)
 	@echo "Beside the tests, all exercises are checked; what they say goes to $(COURSE_LOG)"
 	@$(PART) "all exercises" $(COURSE) verify --by-name > $(COURSE_LOG) 2>&1 || { cat $(COURSE_LOG); exit 1; }
+	@$(PART) "the course's own rules" go test -count=1 $(TESTED) -run TestThisRepositoryKeepsItsOwnRules ./internal/course
 	@echo "All exercises hold: $$(grep 'solutions in' $(COURSE_LOG))"
 
 # The last steps take longest.

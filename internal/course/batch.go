@@ -105,7 +105,10 @@ func (b *batch) build(ctx context.Context) (apart map[int]string, err error) {
 	if err := b.n.repo.writeState(file, text); err != nil {
 		return nil, err
 	}
-	overlay := b.e.overlay()
+	overlay, err := b.n.repo.overlay(b.e, nil)
+	if err != nil {
+		return nil, fmt.Errorf("exercise %s: %w", b.e.ID(), err)
+	}
 	overlay[b.e.Replaces] = file
 	overlayFile, done, err := overlay.write(b.n.repo, b.e.more)
 	if err != nil {
@@ -119,9 +122,9 @@ func (b *batch) build(ctx context.Context) (apart map[int]string, err error) {
 	b.test2json = strings.TrimSpace(string(tool))
 	// It has the name that go test gives it: a client tells the server the name of its program.
 	binary := b.n.repo.Abs(path.Join(dir, path.Base(miniPackage)+".test"))
-	// Without symbol tables it is linked in half the time; stack traces do not
-	// need them.
-	args := []string{"test", "-c", "-ldflags=-s -w", "-overlay=" + overlayFile, "-o", binary}
+	// Without symbol tables, and what a debugger wants to know, it's made in half the time; stack traces need none of
+	// that.
+	args := []string{"test", "-c", "-ldflags=-s -w", "-gcflags=-dwarf=false", "-overlay=" + overlayFile, "-o", binary}
 	if b.e.Race && b.n.raceOK {
 		args = append(args, "-race")
 	}

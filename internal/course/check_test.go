@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/internal/race"
 )
 
 func TestATreeInOrderHasNothingToReport(t *testing.T) {
@@ -145,6 +147,9 @@ func TestANumberThatDoesNotExistIsAnsweredWithWhatDoes(t *testing.T) {
 // The tree that this test is part of is held to the rules, too. Text is left
 // to `make check`: a snippet that is out of date breaks no build.
 func TestThisRepositoryKeepsItsOwnRules(t *testing.T) {
+	if race.Enabled {
+		t.Skip("nothing in it happens at the same time, and the race detector makes minutes of it: `make test` runs it without")
+	}
 	r, err := Open("../..")
 	require.NoError(t, err)
 	problems, err := r.CheckStructure(t.Context())

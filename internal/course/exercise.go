@@ -6,7 +6,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"maps"
 	"path"
 	"regexp"
 	"strings"
@@ -71,13 +70,6 @@ func (e Exercise) in(home string) string {
 
 // reference is the file that the others are compared with.
 func (e Exercise) reference() string { return cmp.Or(e.base, e.Replaces) }
-
-// overlay is the package as the exercise's tests see it.
-func (e Exercise) overlay() Overlay {
-	o := hide(e.hidden)
-	maps.Copy(o, e.more)
-	return o
-}
 
 // run is the regular expression that go test takes.
 func (e Exercise) run() string { return "^(" + strings.Join(e.Tests, "|") + ")$" }

@@ -436,7 +436,9 @@ func TestAResultIsRememberedByTheContentOfAllThatWentIn(t *testing.T) {
 	name := func() string {
 		n, err := r.newRunner(t.Context())
 		require.NoError(t, err)
-		file, err := n.resultFile(e, mine(t, r))
+		on, err := n.inputsOf(e)
+		require.NoError(t, err)
+		file, err := n.resultFile(on, e, mine(t, r))
 		require.NoError(t, err)
 		return file
 	}

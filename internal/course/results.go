@@ -14,7 +14,11 @@ import (
 
 // cached returns the remembered result, or runs the tests.
 func (n *runner) cached(ctx context.Context, e Exercise, s solution) (Failure, error) {
-	f, known, err := n.recall(e, s)
+	on, err := n.inputsOf(e)
+	if err != nil {
+		return Failure{}, err
+	}
+	f, known, err := n.recall(on, e, s)
 	if err != nil || known {
 		return f, err
 	}
@@ -22,8 +26,8 @@ func (n *runner) cached(ctx context.Context, e Exercise, s solution) (Failure, e
 }
 
 // recall looks for a remembered result.
-func (n *runner) recall(e Exercise, s solution) (f Failure, known bool, err error) {
-	file, err := n.resultFile(e, s)
+func (n *runner) recall(on inputs, e Exercise, s solution) (f Failure, known bool, err error) {
+	file, err := n.resultFile(on, e, s)
 	if err != nil {
 		return Failure{}, false, err
 	}
@@ -38,12 +42,12 @@ func (n *runner) recall(e Exercise, s solution) (f Failure, known bool, err erro
 // remember keeps a result under the name that its inputs had before the run.
 // It leaves out what may be the machine's fault and not the code's, and the
 // result of a run during which somebody saved a file: nobody knows which
-// version was tested.
-func (n *runner) remember(e Exercise, s solution, f Failure, before string) error {
+// version was tested. So on are the inputs after it.
+func (n *runner) remember(on inputs, e Exercise, s solution, f Failure, before string) error {
 	if f.Status == TimedOut || f.Status == Broken || f.Ended == TimedOut {
 		return nil
 	}
-	file, err := n.resultFile(e, s)
+	file, err := n.resultFile(on, e, s)
 	if err != nil || file != before {
 		return err
 	}
@@ -54,32 +58,40 @@ func (n *runner) remember(e Exercise, s solution, f Failure, before string) erro
 	return n.repo.writeState(file, text)
 }
 
-// resultFile names the file of a result by a hash of all that the result
-// depends on: the solution, the exercise's tests, the go command, and every
-// file of the tree. That is more than the tests import, on purpose.
-func (n *runner) resultFile(e Exercise, s solution) (string, error) {
+// inputs is a hash of all that the results of an exercise depend on besides the solutions. Reading all of that
+// takes a tenth of a second, so it's read once for many solutions.
+type inputs [sha256.Size]byte
+
+// inputsOf hashes the exercise's tests, the go command, and every file of the tree. That is more than the tests
+// import, on purpose.
+func (n *runner) inputsOf(e Exercise) (on inputs, err error) {
 	h := sha256.New()
 	spec, err := json.Marshal(e)
 	if err != nil {
-		return "", fmt.Errorf("hashing exercise %s: %w", e.ID(), err)
+		return on, fmt.Errorf("hashing exercise %s: %w", e.ID(), err)
 	}
 	fmt.Fprintf(h, "%s\n%s\n%s\n", n.goFlavor, spec, n.timeout)
-	inputs, err := n.inputs(e)
+	files, err := n.inputFiles(e)
 	if err != nil {
-		return "", err
+		return on, err
 	}
 	if e.base != "" {
-		inputs = append(inputs, e.base)
+		files = append(files, e.base)
 	}
-	inputs = append(inputs, sortedValues(e.more)...)
-	for _, rel := range inputs {
+	files = append(files, sortedValues(e.more)...)
+	for _, rel := range files {
 		text, err := n.repo.read(rel)
 		if err != nil {
-			return "", fmt.Errorf("hashing the inputs of exercise %s: %w", e.ID(), err)
+			return on, fmt.Errorf("hashing the inputs of exercise %s: %w", e.ID(), err)
 		}
 		fmt.Fprintf(h, "%s %d\n", rel, len(text))
 		h.Write(text)
 	}
+	return inputs(h.Sum(nil)), nil
+}
+
+// resultFile names the file of a result by a hash of what it depends on: the inputs, and the solution.
+func (n *runner) resultFile(on inputs, e Exercise, s solution) (string, error) {
 	// Somebody may have saved the learner's file since the solution was read.
 	content := s.content
 	if s.isLearners() {
@@ -89,23 +101,24 @@ func (n *runner) resultFile(e Exercise, s solution) (string, error) {
 		}
 		content = now.content
 	}
-	fmt.Fprintf(h, "%s %t %t %d\n%s", s.only, s.isLearners(), s.isStub, len(content), content)
+	h := sha256.New()
+	fmt.Fprintf(h, "%x %s %t %t %d\n%s", on, s.only, s.isLearners(), s.isStub, len(content), content)
 	return stateDir + "/results/" + hex.EncodeToString(h.Sum(nil)[:16]) + ".json", nil
 }
 
-// inputs lists the files that the tests of an exercise can read.
-func (n *runner) inputs(e Exercise) ([]string, error) {
-	var inputs []string
+// inputFiles lists the files that the tests of an exercise can read.
+func (n *runner) inputFiles(e Exercise) ([]string, error) {
+	var files []string
 	err := n.repo.walk(func(rel string) error {
 		prose := strings.HasSuffix(rel, ".md") && !strings.Contains(rel, "testdata/")
 		if !prose && !slices.Contains(e.hidden, rel) {
-			inputs = append(inputs, rel)
+			files = append(files, rel)
 		}
 		return nil
 	}, func(rel, _ string) bool {
 		return rel == chaptersDir || rel == exercisesDir || rel == "docs" || n.repo.has(path.Join(rel, "go.mod"))
 	})
-	return inputs, err
+	return files, err
 }
 
 // stateDir is git-ignored and may be removed at any time.

@@ -55,11 +55,18 @@ func (n *runner) compiling(e Exercise) string {
 // run runs an exercise's tests on a solution. The tree is that of the exercise's
 // chapter: a learner meets no test of a later one.
 func (n *runner) run(ctx context.Context, e Exercise, s solution) (Failure, error) {
-	before, err := n.resultFile(e, s)
+	on, err := n.inputsOf(e)
 	if err != nil {
 		return Failure{}, err
 	}
-	overlay := e.overlay()
+	before, err := n.resultFile(on, e, s)
+	if err != nil {
+		return Failure{}, err
+	}
+	overlay, err := n.repo.overlay(e, s.extra)
+	if err != nil {
+		return Failure{}, fmt.Errorf("exercise %s: %w", e.ID(), err)
+	}
 	instead, err := s.overlay(n.repo, e)
 	var clause clauseError
 	if errors.As(err, &clause) {
@@ -89,7 +96,10 @@ func (n *runner) run(ctx context.Context, e Exercise, s solution) (Failure, erro
 	if err != nil {
 		return Failure{}, fmt.Errorf("running the tests of exercise %s: %w", e.ID(), err)
 	}
-	return failure, n.remember(e, s, failure, before)
+	if on, err = n.inputsOf(e); err != nil {
+		return Failure{}, err
+	}
+	return failure, n.remember(on, e, s, failure, before)
 }
 
 // stopsAtFirst reports whether no test is run after the first that fails. While functions are still empty, most

@@ -90,7 +90,11 @@ func (r *Repo) downloadModules(ctx context.Context, w io.Writer) error {
 
 // warm compiles, vets and links the tests of an exercise as `course exercise` does, and runs none.
 func (n *runner) warm(ctx context.Context, e Exercise) error {
-	file, done, err := hide(e.hidden).write(n.repo, nil)
+	overlay, err := n.repo.overlay(e, nil)
+	if err != nil {
+		return err
+	}
+	file, done, err := overlay.write(n.repo, nil)
 	if err != nil {
 		return err
 	}

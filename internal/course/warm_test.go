@@ -48,6 +48,6 @@ func TestWithoutANetworkWarmSaysWhatIsMissing(t *testing.T) {
 // An exercise whose tests do not compile is found before the class, not by the class.
 func TestWarmFindsTestsThatDoNotCompile(t *testing.T) {
 	t.Parallel()
-	r := tinyTree(t, noOriginals(map[string]string{"mini/sum_more_test.go": "package mini\n\nvar _ = undefined\n"}))
+	r := tinyTree(t, noOriginals(map[string]string{"mini/sum_test.go": tiny["mini/sum_test.go"] + "\nvar _ = undefined\n"}))
 	require.ErrorContains(t, r.Warm(t.Context(), &strings.Builder{}), "compiling the tests of exercise 1: ")
 }
