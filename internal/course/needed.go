@@ -83,12 +83,12 @@ func (r *Repo) parseTest(file string) (testFile, error) {
 // declares are the names by which other files may use this one, with their package. A method is one of them, with a
 // dot, unless its type is in this file, too: whoever calls it uses the type.
 func (f testFile) declares() (names []string) {
-	for name := range f.Scope.Objects { //lint:ignore SA1019 the names are enough, and types take long
+	for name := range f.Scope.Objects {
 		names = append(names, f.Name.Name+" "+name)
 	}
 	for _, d := range f.Decls {
 		method, is := d.(*ast.FuncDecl)
-		if is && method.Recv != nil && f.Scope.Lookup(receiver(method.Recv.List[0].Type)) == nil { //lint:ignore SA1019 see above
+		if is && method.Recv != nil && f.Scope.Lookup(receiver(method.Recv.List[0].Type)) == nil {
 			names = append(names, f.Name.Name+" ."+method.Name.Name)
 		}
 	}
@@ -97,7 +97,7 @@ func (f testFile) declares() (names []string) {
 
 // uses are the names that are not this file's own, and all that it selects.
 func (f testFile) uses() (names []string) {
-	for _, name := range f.Unresolved { //lint:ignore SA1019 see above
+	for _, name := range f.Unresolved {
 		names = append(names, f.Name.Name+" "+name.Name)
 	}
 	ast.Inspect(f.File, func(n ast.Node) bool {
