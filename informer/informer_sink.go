@@ -28,7 +28,7 @@ func (i informerSink[T]) Replace(items []T, resourceVersion string) {
 	first := !i.hasSynced()
 	world, deltas := i.changesTo(items, first)
 	i.commit(deltas, func() { i.store.exchange(world) }, first)
-	i.reached.advance(resourceVersion)
+	i.reached.replaced(resourceVersion)
 }
 
 // changesTo returns the world that a list shows, and the deltas that lead there from the store's

@@ -14,6 +14,7 @@ import (
 type storeVersion struct {
 	mu      sync.Mutex    // guards what follows
 	version string        // the store is complete up to this version of the collection
+	rewinds int           // how often it was replaced by an older one
 	changed chan struct{} // closed by advance when the store has changed; nil while no caller waits
 }
 
@@ -31,15 +32,33 @@ func (s *storeVersion) advance(version string) {
 	}
 }
 
-// current returns the version that the store has reached, and a channel that the next change
-// closes.
-func (s *storeVersion) current() (version string, changed <-chan struct{}) {
+// replaced is advance after a list. One that's older than the store has another history.
+func (s *storeVersion) replaced(version string) {
+	s.mu.Lock()
+	if order, err := compareVersions(version, s.version); err == nil && order < 0 {
+		s.rewinds++
+	}
+	s.mu.Unlock()
+	s.advance(version)
+}
+
+// current returns the version that the store has reached, how often it went back, and a channel
+// that the next change closes.
+func (s *storeVersion) current() (version string, rewinds int, changed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.changed == nil {
 		s.changed = make(chan struct{})
 	}
-	return s.version, s.changed
+	return s.version, s.rewinds, s.changed
+}
+
+// Rewinds returns how often a list brought an older version than the store had reached: the server
+// was restored from a backup. What you wrote before may be undone, so don't wait for it.
+func (i *Informer[T]) Rewinds() int {
+	i.reached.mu.Lock()
+	defer i.reached.mu.Unlock()
+	return i.reached.rewinds
 }
 
 var errNoVersion = errors.New("there is no resourceVersion to wait for: " +
@@ -51,7 +70,7 @@ var errNoVersion = errors.New("there is no resourceVersion to wait for: " +
 //
 // Caveats: versions are compared. A server that was restored from a backup counts on from an older
 // one. So until the informer has listed again, the store looks newer than it is, and a wait ends
-// too early.
+// too early. That list ends the waits that have begun before it; see Rewinds.
 //
 // Errors: an empty resourceVersion, or one that isn't a number, is an error at once. So you can't
 // wait for kinds for which the server has no versions (metrics.k8s.io).
@@ -78,7 +97,8 @@ func (i *Informer[T]) WaitFor(ctx context.Context, key Key, resourceVersion stri
 // WaitForEnd waits until the store holds no object with that key for which isOld returns true: it
 // was deleted, or there's another one. Use it when you've just deleted the object, or changed it so
 // that the selectors no longer match it, and want to read from the store: the answer to a deletion
-// has no version that WaitFor could wait for. isOld must be fast. The event itself ends the wait.
+// has no version that WaitFor could wait for. isOld must be fast. The event itself ends the wait, and
+// so does a list after a restore from a backup, which may have brought the object back; see Rewinds.
 func (i *Informer[T]) WaitForEnd(ctx context.Context, key Key, isOld func(T) bool) error {
 	err := i.waitUntil(ctx, func(string) bool {
 		object, ok := i.store.Get(key)
@@ -90,11 +110,13 @@ func (i *Informer[T]) WaitForEnd(ctx context.Context, key Key, isOld func(T) boo
 	return nil
 }
 
-// waitUntil waits until done returns true. It calls done now, and after each change of the store.
+// waitUntil waits until done returns true, or the store goes back. It calls done now, and after each
+// change of the store.
 func (i *Informer[T]) waitUntil(ctx context.Context, done func(reached string) bool) error {
+	begun := i.Rewinds()
 	for {
-		version, changed := i.reached.current()
-		if done(version) {
+		version, rewinds, changed := i.reached.current()
+		if done(version) || rewinds > begun {
 			return nil // even if the informer has stopped, or the context has ended
 		}
 		select {

@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
 )
 
 // ending starts a wait for the end of an object with that UID, and returns what it has come to.
@@ -128,4 +130,38 @@ func TestAWaitForWhatIsInTheStoreIsOver(t *testing.T) {
 	i.store.Put(a2)
 	require.NoError(t, i.WaitFor(over(t), KeyOf(a2), "2"))
 	require.ErrorIs(t, i.WaitFor(over(t), KeyOf(a2), "3"), context.Canceled)
+}
+
+// The server was restored from a backup: a deleted object is back, and it'll take days until the server has counted up to
+// the version of an undone write. Whoever waits for the one or the other would wait for that long.
+func TestAListOfAnEarlierHistoryEndsTheWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fakeapi.New(fakeapi.Options{})
+		defer server.Close()
+		w := newWorld(t, server.Config(), metav1.NamespaceDefault)
+		i := NewInformer(ListerWatcher[*corev1.ConfigMap](w.listWatch(t, ListWatchOptions{})), InformerOptions[*corev1.ConfigMap]{})
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		defer running.Wait()
+		defer cancel()
+		a := w.create(t, "a", nil)
+		running.Go(func() { _ = i.Run(ctx) })
+		require.NoError(t, i.WaitForSync(ctx))
+		require.Zero(t, i.Rewinds())
+		backup := server.Backup()
+		server.Advance(1000)
+		w.change(t, "a", 1)
+		synctest.Wait()
+		server.Restore(backup)
+
+		gone := ending(ctx, i, KeyOf(a), a.UID)
+		hour, cancelHour := context.WithTimeout(ctx, time.Hour)
+		defer cancelHour()
+		require.NoError(t, i.WaitFor(hour, KeyOf(a), "5000"))
+		require.Equal(t, 1, i.Rewinds())
+		ended, err := gone()
+		require.True(t, ended)
+		require.NoError(t, err)
+		require.False(t, isReached(i.Health().ResourceVersion, "1000"), "the store shows the history of the backup")
+	})
 }

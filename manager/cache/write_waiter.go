@@ -23,13 +23,14 @@ func (c *objectCache) Holds(written client.Object) bool {
 	return in != nil && in.mayHold(written)
 }
 
-// Reached returns the version of the object that a read would show, or "" if there is none.
-func (c *objectCache) Reached(obj client.Object, key client.ObjectKey) string {
+// Reached returns the version that reads of the object show, or "" if there is none, and how often
+// the cache went back to an older one: the server was restored from a backup.
+func (c *objectCache) Reached(obj client.Object, key client.ObjectKey) (version string, rewinds int) {
 	in, _ := c.informerHolding(obj, key)
 	if in == nil {
-		return ""
+		return "", 0
 	}
-	return in.informer.Health().ResourceVersion
+	return in.informer.Health().ResourceVersion, in.informer.Rewinds()
 }
 
 // mayHold reports whether the informer's selectors may match an object. For field selectors, it can

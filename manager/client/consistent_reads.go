@@ -150,7 +150,12 @@ func (c *consistentClient) await(
 	if err != nil {
 		return "", err
 	}
-	if unconfirmed.ahead != "" && c.reached(example, key) == unconfirmed.ahead {
+	version, rewinds := c.reached(example, key)
+	if rewinds != unconfirmed.rewinds && unconfirmed.ahead == "" {
+		writes.confirmed(key, unconfirmed) // or undone: the server was restored from a backup
+		return "", nil
+	}
+	if unconfirmed.ahead != "" && version == unconfirmed.ahead {
 		return "", errAhead
 	}
 	switch version := unconfirmed.version; {

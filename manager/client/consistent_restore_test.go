@@ -13,10 +13,10 @@ import (
 type reaching struct{ *lateCache }
 
 // Reached implements what the client asks for.
-func (c reaching) Reached(Object, ObjectKey) string {
+func (c reaching) Reached(Object, ObjectKey) (string, int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return fmt.Sprint(c.version)
+	return fmt.Sprint(c.version), c.rewinds
 }
 
 // A ReplicaSet's controller created 12,500 Pods in half a minute: after a restore from a backup, the

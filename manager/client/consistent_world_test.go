@@ -28,6 +28,7 @@ type lateCache struct {
 	mu      sync.Mutex // guards what follows
 	objects map[ObjectKey]corev1.ConfigMap
 	version uint64
+	rewinds int           // how often the version went back
 	changed chan struct{} // closed when the cache sees something new
 	waits   []string      // that were asked for
 	broken  error         // the answer to all reads
@@ -48,6 +49,9 @@ func (c *lateCache) see(ctx context.Context) {
 			continue
 		}
 		c.objects[ObjectKeyFromObject(&object)] = object
+	}
+	if version := number(list.ResourceVersion); version < c.version {
+		c.rewinds++
 	}
 	c.version = number(list.ResourceVersion)
 	if c.changed != nil {

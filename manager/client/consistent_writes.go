@@ -33,10 +33,19 @@ type unconfirmed struct {
 	// ahead is the version that the cache had reached before the object was created, if the object
 	// has an older one: the server was restored from a backup, and the cache has yet to notice
 	ahead string
+	// rewinds is how often the cache had gone back, when all this was written
+	rewinds int
 }
 
 func (u unconfirmed) isEmpty() bool {
 	return u.version == "" && len(u.deleted) == 0 && u.ahead == ""
+}
+
+// follow forgets the writes of a history that the cache has left since.
+func (u *unconfirmed) follow(rewinds int) {
+	if u.rewinds != rewinds {
+		*u = unconfirmed{rewinds: rewinds}
+	}
 }
 
 func (u unconfirmed) isDeleted(uid types.UID) bool { return slices.Contains(u.deleted, uid) }
@@ -59,11 +68,12 @@ func (w *unconfirmedWrites) change(key ObjectKey, change func(*unconfirmed)) {
 
 // wrote remembers the version that a write has led to. A version without an order is useless: the
 // cache can't compare it.
-func (w *unconfirmedWrites) wrote(key ObjectKey, version string, isHeld bool) {
+func (w *unconfirmedWrites) wrote(key ObjectKey, rewinds int, version string, isHeld bool) {
 	if _, err := resourceversion.CompareResourceVersion(version, version); err != nil {
 		return
 	}
 	w.change(key, func(u *unconfirmed) {
+		u.follow(rewinds)
 		if u.version == "" || isNewer(version, u.version) { // answers may overtake each other
 			u.version, u.isHeld = version, isHeld
 		}
@@ -72,13 +82,19 @@ func (w *unconfirmedWrites) wrote(key ObjectKey, version string, isHeld bool) {
 
 // deleted remembers that the object with this UID was deleted. The server gives no version for
 // that.
-func (w *unconfirmedWrites) deleted(key ObjectKey, uid types.UID) {
-	w.change(key, func(u *unconfirmed) { u.deleted = append(slices.Clone(u.deleted), uid) })
+func (w *unconfirmedWrites) deleted(key ObjectKey, rewinds int, uid types.UID) {
+	w.change(key, func(u *unconfirmed) {
+		u.follow(rewinds)
+		u.deleted = append(slices.Clone(u.deleted), uid)
+	})
 }
 
 // confirmed forgets the writes that the cache has seen. Later ones stay.
 func (w *unconfirmedWrites) confirmed(key ObjectKey, seen unconfirmed) {
 	w.change(key, func(u *unconfirmed) {
+		if u.rewinds != seen.rewinds {
+			return
+		}
 		if u.version == seen.version {
 			u.version, u.isHeld = "", false
 		}
@@ -145,13 +161,14 @@ func (c *consistentClient) record(
 	writes *unconfirmedWrites, obj, answer metav1.Object, isDeleted bool,
 ) {
 	key := ObjectKey{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+	written, err := newObject(writes.gvk, writes.encoding, c.Scheme())
+	if err != nil {
+		return // a read says what is wrong
+	}
+	_, rewinds := c.reached(written, key)
 	if isDeleted && !outlivesDeletion(answer, writes.gvk) {
-		writes.deleted(key, answer.GetUID())
+		writes.deleted(key, rewinds, answer.GetUID())
 	} else {
-		written, err := newObject(writes.gvk, writes.encoding, c.Scheme())
-		if err != nil {
-			return // a read says what is wrong
-		}
 		written.SetNamespace(key.Namespace)
 		written.SetName(key.Name)
 		written.SetLabels(obj.GetLabels())
@@ -159,7 +176,7 @@ func (c *consistentClient) record(
 		if obj != answer { // the caller's object may lack its labels; a body changes none
 			isHeld = isHeld || writes.to(key).isHeld
 		}
-		writes.wrote(key, answer.GetResourceVersion(), isHeld)
+		writes.wrote(key, rewinds, answer.GetResourceVersion(), isHeld)
 	}
 	c.forgetSeen(writes, key)
 }
@@ -190,10 +207,13 @@ func (c *consistentClient) Create(ctx context.Context, obj Object, opts ...Creat
 	if skip || writes == nil {
 		return c.liveClient.Create(ctx, obj, opts...)
 	}
-	before := c.reached(obj, ObjectKeyFromObject(obj))
+	before, rewinds := c.reached(obj, ObjectKeyFromObject(obj))
 	err := c.liveClient.Create(ctx, obj, opts...)
 	if err == nil && isOrderedBefore(obj.GetResourceVersion(), before) {
-		writes.change(ObjectKeyFromObject(obj), func(u *unconfirmed) { u.ahead = before })
+		writes.change(ObjectKeyFromObject(obj), func(u *unconfirmed) {
+			u.follow(rewinds)
+			u.ahead = before
+		})
 	}
 	return c.wrote(err, false, obj, obj)
 }
@@ -204,14 +224,14 @@ func isOrderedBefore(version, than string) bool {
 	return err == nil && order < 0
 }
 
-// reached returns the version that a cache shows, if it says that.
-func (c *consistentClient) reached(obj Object, key ObjectKey) string {
+// reached returns the version that a cache shows, and how often it went back, if it says that.
+func (c *consistentClient) reached(obj Object, key ObjectKey) (version string, rewinds int) {
 	if cache, ok := c.waiter.(interface {
-		Reached(Object, ObjectKey) string
+		Reached(Object, ObjectKey) (string, int)
 	}); ok {
 		return cache.Reached(obj, key)
 	}
-	return ""
+	return "", 0
 }
 
 // Update implements Writer.
@@ -304,7 +324,8 @@ func (c *consistentClient) Delete(ctx context.Context, obj Object, opts ...Delet
 	case *metav1.Status:
 		uid := cmp.Or(value(left.Details).UID, value(value(sent.Preconditions).UID), obj.GetUID())
 		if uid != "" {
-			writes.deleted(ObjectKeyFromObject(obj), uid)
+			_, rewinds := c.reached(obj, ObjectKeyFromObject(obj))
+			writes.deleted(ObjectKeyFromObject(obj), rewinds, uid)
 			c.forgetSeen(writes, ObjectKeyFromObject(obj))
 		}
 	case Object:

@@ -226,24 +226,31 @@ func TestOnlyWhatWasSeenIsForgotten(t *testing.T) {
 	var writes unconfirmedWrites
 	a := shopKey("a")
 	for _, version := range []string{"9", "10", "7", "", "abc"} { // 10 is more than 9; others have no order
-		writes.wrote(a, version, version != "7") // a late answer says nothing about version 10
+		writes.wrote(a, 0, version, version != "7") // a late answer says nothing about version 10
 	}
-	writes.deleted(a, "first")
+	writes.deleted(a, 0, "first")
 	seen := writes.to(a)
-	require.Equal(t, unconfirmed{"10", true, []types.UID{"first"}, ""}, seen)
-	writes.wrote(a, "11", false)
-	writes.deleted(a, "second")
+	require.Equal(t, unconfirmed{"10", true, []types.UID{"first"}, "", 0}, seen)
+	writes.wrote(a, 0, "11", false)
+	writes.deleted(a, 0, "second")
 	both := writes.to(a).deleted // another read waits for these
 	for range 2 {                // two reads may have waited for the same
 		writes.confirmed(a, seen)
-		require.Equal(t, unconfirmed{"11", false, []types.UID{"second"}, ""}, writes.to(a))
+		require.Equal(t, unconfirmed{"11", false, []types.UID{"second"}, "", 0}, writes.to(a))
 	}
 	require.Equal(t, []types.UID{"first", "second"}, both)
-	writes.wrote(ObjectKey{Namespace: "other", Name: "a"}, "7", true)
+	writes.wrote(ObjectKey{Namespace: "other", Name: "a"}, 0, "7", true)
 	require.Equal(t, []ObjectKey{a}, writes.keys("shop"))
 	require.Len(t, writes.keys(""), 2)
 	writes.confirmed(a, writes.to(a))
 	require.Empty(t, writes.keys("shop"))
+
+	seen = unconfirmed{version: "12", rewinds: 1}
+	writes.wrote(a, 1, "12", true)
+	writes.deleted(a, 2, "third") // the cache has gone back meanwhile
+	require.Equal(t, unconfirmed{deleted: []types.UID{"third"}, rewinds: 2}, writes.to(a), "a write that was undone is forgotten")
+	writes.confirmed(a, seen)
+	require.Equal(t, unconfirmed{deleted: []types.UID{"third"}, rewinds: 2}, writes.to(a), "a read that began before says nothing about later writes")
 }
 
 // The answer to a delete is a status, or the object, which may be gone all the same.
