@@ -319,10 +319,8 @@ func (m *monitors) current(ctx context.Context, of schema.GroupVersionKind) erro
 
 // reached returns the version that the monitor of a kind has reached.
 func (m *monitors) reached(kind schema.GroupVersionKind) string {
-	asks := m.cache.(interface {
-		Reached(client.Object, client.ObjectKey) string
-	})
-	return asks.Reached(metadataOf(kind), client.ObjectKey{Namespace: "any", Name: "any"})
+	version, _ := m.cache.(client.Progress).Reached(metadataOf(kind), client.ObjectKey{Namespace: "any", Name: "any"})
+	return version
 }
 
 // newest returns the version that the API server has reached.

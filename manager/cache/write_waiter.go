@@ -12,7 +12,10 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-var _ client.WriteWaiter = (*objectCache)(nil)
+var (
+	_ client.WriteWaiter = (*objectCache)(nil)
+	_ client.Progress    = (*objectCache)(nil)
+)
 
 // WriteWaiter is the part of the cache for a client whose reads wait for its writes.
 type WriteWaiter = client.WriteWaiter
@@ -23,8 +26,7 @@ func (c *objectCache) Holds(written client.Object) bool {
 	return in != nil && in.mayHold(written)
 }
 
-// Reached returns the version that reads of the object show, or "" if there is none, and how often
-// the cache went back to an older one: the server was restored from a backup.
+// Reached implements client.Progress.
 func (c *objectCache) Reached(obj client.Object, key client.ObjectKey) (version string, rewinds int) {
 	in, _ := c.informerHolding(obj, key)
 	if in == nil {

@@ -211,3 +211,11 @@ type WriteWaiter interface {
 	// none, even if the cache is late and will show one again.
 	WaitForEnd(ctx context.Context, obj Object, key ObjectKey, isOld func(Object) bool) error
 }
+
+// Progress is what a WriteWaiter can say besides, as package cache's does: how far it has come. It
+// tells the client that the server was restored from a backup, which may have undone a write.
+type Progress interface {
+	// Reached returns the version that reads of the object show, or "" if there is none, and how
+	// often the cache went back to an older one.
+	Reached(obj Object, key ObjectKey) (version string, rewinds int)
+}

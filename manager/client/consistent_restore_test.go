@@ -12,7 +12,7 @@ import (
 // reaching is a cache that says how far it has come.
 type reaching struct{ *lateCache }
 
-// Reached implements what the client asks for.
+// Reached implements Progress.
 func (c reaching) Reached(Object, ObjectKey) (string, int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

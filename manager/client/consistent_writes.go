@@ -226,9 +226,7 @@ func isOrderedBefore(version, than string) bool {
 
 // reached returns the version that a cache shows, and how often it went back, if it says that.
 func (c *consistentClient) reached(obj Object, key ObjectKey) (version string, rewinds int) {
-	if cache, ok := c.waiter.(interface {
-		Reached(Object, ObjectKey) (string, int)
-	}); ok {
+	if cache, ok := c.waiter.(Progress); ok {
 		return cache.Reached(obj, key)
 	}
 	return "", 0
