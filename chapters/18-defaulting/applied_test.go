@@ -42,7 +42,7 @@ func TestADefaultHasNoOwner(t *testing.T) {
 		}
 		owners := func(meta metav1.ObjectMeta) (names []string) {
 			for _, entry := range meta.ManagedFields {
-				if strings.Contains(string(entry.FieldsV1.Raw), `"f:replicas"`) {
+				if strings.Contains(entry.FieldsV1.GetRawString(), `"f:replicas"`) {
 					names = append(names, entry.Manager)
 				}
 			}
