@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -525,6 +526,34 @@ func TestManyGoroutinesReadTheirOwnWrites(t *testing.T) {
 		left, err := mini.List[*corev1.ConfigMap](w.ctx, c, mini.Selection{})
 		require.NoError(w, err)
 		require.Len(w, left, 30)
+	})
+}
+
+// Answers overtake each other: that of the older write comes last, and says nothing about the newer one.
+//
+// Function: CachedClient.wrote
+func TestAnAnswerThatWasOvertakenDoesNotTakeAWriteBack(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.otherCreates(aConfigMap("one"))
+		w.otherCreates(aConfigMap("two"))
+		w.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "watch", Resource: "configmaps"}, DelayEvents: lag})
+		w.Cluster = w.behindProxy(func(r *http.Request, _ *http.Response) {
+			if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "/one") {
+				time.Sleep(5 * time.Second)
+			}
+		})
+		c := w.cached()
+		one, _ := w.read(c, "one")
+		two, _ := w.read(c, "two")
+		synctest.Wait()
+		one.Data, two.Data = map[string]string{"k": "new"}, map[string]string{"k": "new"}
+		slow := make(chan error)
+		go func() { slow <- c.Update(w.ctx, one) }()
+		time.Sleep(time.Second)
+		require.NoError(w, c.Update(w.ctx, two))
+		require.NoError(w, <-slow)
+		got, _ := w.read(c, "two")
+		require.Equal(w, "new", got.Data["k"], "the read has to wait for the newer write")
 	})
 }
 

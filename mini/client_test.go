@@ -207,6 +207,18 @@ func TestTheServerChoosesAGeneratedName(t *testing.T) {
 	})
 }
 
+// You look for a Pod in a recording, and the Pod's creation has no name.
+//
+// Function: Client.send
+func TestACreationIsRecordedWithTheNameThatTheServerHasChosen(t *testing.T) {
+	inMemory(t, func(w *world) {
+		cm := aConfigMap("")
+		cm.GenerateName = "a-"
+		require.NoError(w, (&mini.Client{Cluster: w.Cluster}).Create(w.ctx, cm))
+		require.Equal(w, cm.Name, w.Cluster.Trace.Events()[0].Name)
+	})
+}
+
 // Function: Client.Update
 func TestAnUpdateReplacesTheObject(t *testing.T) {
 	inMemory(t, func(w *world) {

@@ -813,3 +813,22 @@ func TestAFailedRequestIsTriedAgain(t *testing.T) {
 		}
 	}
 }
+
+// A dependent that doesn't block its owner is a dependent all the same: what's in between goes after it.
+//
+// Function: garbageCollector.attemptToDeleteItem
+func TestAForegroundDeletionGoesDownToDependentsThatDoNotBlock(t *testing.T) {
+	for name, blocks := range map[string]*bool{"false": new(false), "unset": nil} {
+		inMemory(t, func(w *world) {
+			w.runGarbage()
+			middle := w.configMap("middle", ownerRef("ConfigMap", w.configMap("owner")))
+			ref := ownerRef("ConfigMap", middle)
+			ref.BlockOwnerDeletion = blocks
+			w.configMap("leaf", ref)
+			w.deleteConfigMap("owner", metav1.DeletePropagationForeground)
+			require.Empty(w, w.left())
+			require.Len(w, w.Server.Requests(fakeapi.Match{Verb: "patch", Name: "middle"}), 1,
+				"blockOwnerDeletion is %s: middle has to wait for its dependents in the foreground, and then lets go of the finalizer", name)
+		})
+	}
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -284,6 +285,21 @@ func TestAVersionThatTheServerHasForgottenIsExpired(t *testing.T) {
 		}
 		require.True(w, mini.IsExpired(err), "only a new list helps: %v", err)
 	})
+}
+
+// A proxy or an extension may say 410, and give a reason of its own, or none.
+//
+// Function: IsExpired
+func TestA410IsExpiredWhateverItsReason(t *testing.T) {
+	for _, reason := range []metav1.StatusReason{"", "Compacted"} {
+		status := &metav1.Status{Status: metav1.StatusFailure, Code: http.StatusGone, Reason: reason}
+		require.True(t, mini.IsExpired(&apierrors.StatusError{ErrStatus: *status}), "a 410 with the reason %q", reason)
+		stream := watch.NewFakeWithChanSize(1, false)
+		stream.Error(status)
+		f := follow(stream, "17")
+		<-f.ended
+		require.True(t, mini.IsExpired(f.err), "a 410 with the reason %q, as an event: %v", reason, f.err)
+	}
 }
 
 // Function: IsExpired

@@ -389,3 +389,20 @@ func TestTheOwnerIsReadOnceForAHundredOrphans(t *testing.T) {
 		require.Len(w, w.Server.Requests(fakeapi.Match{Verb: "get", Resource: "replicasets"}), 1)
 	})
 }
+
+// No is an answer, too: an owner that can't be read isn't asked for once more for each orphan.
+//
+// Function: Claim
+func TestTheOwnerIsReadOnceEvenIfItMayNotAdopt(t *testing.T) {
+	inMemory(t, func(w *world) {
+		c := w.claiming()
+		w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "get", Resource: "replicasets"}, Status: fakeapi.Forbidden(),
+		})
+		one, two, three := c.pod("one"), c.pod("two"), c.pod("three")
+		w.Server.ForgetRequests()
+		_, err := c.claim(one, two, three)
+		require.Error(w, err)
+		require.Len(w, w.Server.Requests(fakeapi.Match{Verb: "get", Resource: "replicasets"}), 1)
+	})
+}

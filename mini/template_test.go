@@ -2,7 +2,9 @@ package mini_test
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -716,4 +718,30 @@ func TestAFailureIsReported(t *testing.T) {
 			require.Equal(w, map[string]int32{"v1": 0, "v2": 2}, w.sizes(), "%s was not tried again", match.Verb)
 		})
 	}
+}
+
+// Restored from a backup, dozens of ReplicaSets may have been created in the same second. In which order they are then mustn't change
+// from one reconcile to the next.
+//
+// Function: FindNewReplicaSet
+func TestReplicaSetsOfTheSameSecondStayInTheirOrder(t *testing.T) {
+	second := metav1.Now().Rfc3339Copy()
+	var all []*appsv1.ReplicaSet
+	var older, younger []string
+	for i := range 50 {
+		rs := &appsv1.ReplicaSet{}
+		rs.Name, rs.CreationTimestamp = fmt.Sprintf("web-%02d", i), second
+		rs.Spec.Template = deployment(1, image("v1")).Spec.Template
+		if i%2 == 0 {
+			rs.CreationTimestamp = metav1.NewTime(second.Add(-time.Minute))
+			older = append(older, rs.Name)
+		} else {
+			younger = append(younger, rs.Name)
+		}
+		all = append(all, rs)
+	}
+	_, oldRSs := mini.FindNewReplicaSet(deployment(1, image("v2")), all)
+	require.Equal(t, slices.Concat(older, younger), names(oldRSs))
+	newRS, _ := mini.FindNewReplicaSet(deployment(1, image("v1")), all)
+	require.Equal(t, older[0], newRS.Name)
 }

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -333,6 +334,17 @@ func TestABodyThatDoesNotEndIsRefused(t *testing.T) {
 	require.Equal(t, http.StatusRequestEntityTooLarge, recorder.Code)
 	require.NotContains(t, recorder.Body.String(), "AdmissionReview", "there are two answers")
 	require.Less(t, body.read, 16<<20, "bytes were read")
+}
+
+// The connection breaks in the middle of a review. Whoever reads the log of a 413 looks for an object that's too large.
+//
+// Function: Admission.ServeHTTP
+func TestABodyThatBreaksOffIsNotTooLarge(t *testing.T) {
+	whole := review("CREATE", "ConfigMap", "", reviewed("x"))
+	body := io.MultiReader(strings.NewReader(whole[:len(whole)/2]), iotest.ErrReader(errors.New("broke")))
+	recorder := httptest.NewRecorder()
+	always(nil, nil).ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", body))
+	require.Equal(t, http.StatusBadRequest, recorder.Code)
 }
 
 // Two states of the largest object that the API server takes have to fit.
