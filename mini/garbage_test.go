@@ -818,7 +818,7 @@ func TestAFailedRequestIsTriedAgain(t *testing.T) {
 //
 // Function: garbageCollector.attemptToDeleteItem
 func TestAForegroundDeletionGoesDownToDependentsThatDoNotBlock(t *testing.T) {
-	for name, blocks := range map[string]*bool{"false": new(false), "unset": nil} {
+	for _, blocks := range []*bool{new(false), nil} {
 		inMemory(t, func(w *world) {
 			w.runGarbage()
 			middle := w.configMap("middle", ownerRef("ConfigMap", w.configMap("owner")))
@@ -828,7 +828,7 @@ func TestAForegroundDeletionGoesDownToDependentsThatDoNotBlock(t *testing.T) {
 			w.deleteConfigMap("owner", metav1.DeletePropagationForeground)
 			require.Empty(w, w.left())
 			require.Len(w, w.Server.Requests(fakeapi.Match{Verb: "patch", Name: "middle"}), 1,
-				"blockOwnerDeletion is %s: middle has to wait for its dependents in the foreground, and then lets go of the finalizer", name)
+				"middle has to wait for its dependents in the foreground, and then lets go of the finalizer")
 		})
 	}
 }
