@@ -594,6 +594,7 @@ func TestAfterARestoreReadsDoNotWaitForDeletionsThatWereUndone(t *testing.T) {
 		backup := w.Server.Backup()
 		w.Server.Advance(1000)
 		require.NoError(w, c.Delete(w.ctx, deleted, metav1.DeleteOptions{}))
+		synctest.Wait() // the cache has seen it
 		w.Server.Restore(backup)
 		time.Sleep(11 * time.Minute) // a watch from the future has ended
 		ctx, cancel := context.WithTimeout(w.ctx, time.Hour)

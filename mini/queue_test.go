@@ -139,6 +139,23 @@ func TestDoneOfARequestThatNoWorkerHasDoesNothing(t *testing.T) {
 	})
 }
 
+// You count what your workers have done, and the recorder shows more than they had.
+//
+// Function: Queue.Done
+func TestDoneOfARequestThatNoWorkerHasIsNotRecorded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mini.NewQueue("test")
+		q.Trace = trace.New(0)
+		q.Add(request("a"))
+		q.Done(request("a"))
+		require.Equal(t, []string{"enqueue"}, kinds(q.Trace), "it's still waiting")
+		require.Equal(t, "a", take(t, q))
+		q.Done(request("a"))
+		q.Done(request("a"))
+		require.Equal(t, []string{"enqueue", "dequeue", "done"}, kinds(q.Trace))
+	})
+}
+
 func TestGetBlocksUntilARequestIsAdded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mini.NewQueue("test")
