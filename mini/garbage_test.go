@@ -397,7 +397,6 @@ func TestADependentOfALivingOwnerKeepsBlockingIt(t *testing.T) {
 	})
 }
 
-// A collector that deletes what is being deleted already keeps the API server busy.
 // The leaf was deleted and waits for its finalizer, but not for dependents of its own: there's no circle. So the owner still has to
 // wait for the object in the middle.
 //
@@ -417,6 +416,7 @@ func TestADependentThatIsEndingIsNoSignOfACircle(t *testing.T) {
 	})
 }
 
+// A collector that deletes what is being deleted already keeps the API server busy.
 func TestADependentIsDeletedOnce(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.runGarbage()
@@ -726,8 +726,6 @@ func TestA404PageInsteadOfAPatchDoesNotLoseADependent(t *testing.T) {
 	}
 }
 
-// A Pod whose status changes every few milliseconds would never be collected.
-//
 // An owner waits for the object in the middle, which has a dependent of its own. Another client changes the object while its deletion
 // is on its way. The second attempt has to be a deletion in the foreground, too, or the leaf outlives its owner.
 //
@@ -750,6 +748,8 @@ func TestTheSecondDeletionHasThePolicyOfTheFirst(t *testing.T) {
 	})
 }
 
+// A Pod whose status changes every few milliseconds would never be collected.
+//
 // Function: garbageCollector.deleteObject
 func TestAnObjectThatChangesAllTheTimeIsStillDeleted(t *testing.T) {
 	inMemory(t, func(w *world) {

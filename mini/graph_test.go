@@ -259,7 +259,6 @@ func TestAnOwnerWaitsOnlyForBlockingDependents(t *testing.T) {
 	})
 }
 
-// An object that's created after its owner was deleted would never be collected.
 // A dependent that was deleted still runs until its finalizer is removed. The owner has to outlive it.
 //
 // Function: OwnerGraph.BlockingDependents
@@ -276,6 +275,7 @@ func TestADependentThatIsEndingStillBlocksItsOwner(t *testing.T) {
 	})
 }
 
+// An object that's created after its owner was deleted would never be collected.
 func TestEachChangeOfAnObjectWakesIt(t *testing.T) {
 	inMemory(t, func(w *world) {
 		_, woken := w.graph()
@@ -346,6 +346,8 @@ func TestAnOwnerThatTheCacheShowsIsSolid(t *testing.T) {
 	})
 }
 
+// The collector would delete live Pods.
+//
 // Function: OwnerGraph.ClassifyReferences
 func TestAnOwnerThatTheCacheDoesNotShowIsLookedUpOnTheServer(t *testing.T) {
 	inMemory(t, func(w *world) {
@@ -411,8 +413,6 @@ func TestAnOwnerThatIsDeletedInTheForegroundIsWaiting(t *testing.T) {
 	})
 }
 
-// The collector would delete live Pods.
-//
 // An owner may wait for a finalizer for days. Its dependents stay until it has been deleted, and until then each of their changes
 // would cost a request.
 //

@@ -308,8 +308,6 @@ func TestShutDownWithDrainWaitsUntilAllWorkIsDone(t *testing.T) {
 	})
 }
 
-// A manager and a signal handler may both wait for the end of the work.
-//
 // There's nothing to drain, and three workers wait in Get. If nobody wakes them, they wait forever, and so does whoever waits for them.
 //
 // Function: Queue.ShutDownWithDrain
@@ -331,6 +329,8 @@ func TestShutDownWithDrainWakesWorkersThatHaveNothingToDo(t *testing.T) {
 	})
 }
 
+// A manager and a signal handler may both wait for the end of the work.
+//
 // Function: Queue.ShutDownWithDrain
 func TestEachCallerOfShutDownWithDrainWaitsForTheLastWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -497,8 +497,6 @@ func TestTheStatusSaysHowManyPodsThereAre(t *testing.T) {
 	})
 }
 
-// The status: each write is an event, and brings the next reconcile.
-//
 // A user has given a Pod one label more, for a dashboard. It has all labels of the template all the same.
 //
 // Function: calculateStatus
@@ -511,6 +509,8 @@ func TestAPodWithMoreLabelsThanTheTemplateIsFullyLabeled(t *testing.T) {
 	})
 }
 
+// The status: each write is an event, and brings the next reconcile.
+//
 // Function: ReplicaSets.Reconcile
 func TestTheStatusIsWrittenOnlyIfItDiffersAndAgainIfTheWriteFails(t *testing.T) {
 	inMemory(t, func(w *world) {

@@ -442,8 +442,6 @@ func TestARolloutNeedsAllReplicaSets(t *testing.T) {
 	})
 }
 
-// Pods that cannot be read may be running.
-//
 // reported is a ReplicaSet with its size, and what its controller has reported last.
 type reported struct {
 	image                     string
@@ -518,6 +516,8 @@ func TestTheNewReplicaSetWaitsForItsOwnPodsThatHaveToGo(t *testing.T) {
 	require.Equal(t, map[string]int32{"v1": 3, "v2": 1}, sizes)
 }
 
+// Pods that cannot be read may be running.
+//
 // Function: Deployments.oldPodsRunning
 func TestRecreateNeedsThePodsOfTheOldReplicaSets(t *testing.T) {
 	inRollout(t, roll, func(w *rolloutWorld) {

@@ -291,8 +291,6 @@ func TestScalingWaitsForPodsThatHaveToGo(t *testing.T) {
 	})
 }
 
-// Shrinking makes room, so there is nothing to wait for.
-//
 // v1 would grow, but has a Pod that has to go first. Until then, v2 mustn't remember the new number either: it has got its size when
 // the Deployment wanted 10.
 //
@@ -305,6 +303,8 @@ func TestAScalingThatHasToWaitWritesNothing(t *testing.T) {
 	require.Equal(t, map[string]string{"v1": "10", "v2": "10"}, wanted)
 }
 
+// Shrinking makes room, so there is nothing to wait for.
+//
 // Function: scale
 func TestShrinkingDoesNotWait(t *testing.T) {
 	inRollout(t, scaleOrRoll, func(w *rolloutWorld) {

@@ -183,6 +183,9 @@ func TestAValidatorSeesTheOldAndTheNewObject(t *testing.T) {
 	require.Contains(t, answer.Result.Message, "no bananas")
 }
 
+// A Scale is JSON that a Deployment could be decoded from. It would be an empty one, and pass
+// each rule about what a Deployment has.
+//
 // Function: decode
 func TestAnObjectOfAnotherKindIsRefused(t *testing.T) {
 	called := false
@@ -205,9 +208,6 @@ func TestAnObjectOfAnotherKindIsRefused(t *testing.T) {
 	}
 }
 
-// A Scale is JSON that a Deployment could be decoded from. It would be an empty one, and pass
-// each rule about what a Deployment has.
-//
 // The deletion of a Scale may come without an object. A check of ConfigMaps would see two that are nil, and allow anything.
 //
 // Function: decode
