@@ -442,8 +442,8 @@ func TestARolloutNeedsAllReplicaSets(t *testing.T) {
 	})
 }
 
-// reported is a ReplicaSet with its size, and what its controller has reported last.
-type reported struct {
+// reportedSet is a ReplicaSet with its size, and what its controller has reported last.
+type reportedSet struct {
 	image                     string
 	size, replicas, available int32
 	wanted                    string // the number of Pods that the Deployment wanted then
@@ -453,7 +453,7 @@ type reported struct {
 // after one reconcile, and the annotations in which the ReplicaSets remember what the Deployment wanted.
 func inOneStep(
 	t *testing.T, d *appsv1.Deployment,
-	reconcile func(*mini.Deployments, context.Context, mini.Request) (mini.Result, error), sets ...reported,
+	reconcile func(*mini.Deployments, context.Context, mini.Request) (mini.Result, error), sets ...reportedSet,
 ) (sizes map[string]int32, wanted map[string]string) {
 	t.Helper()
 	sizes, wanted = map[string]int32{}, map[string]string{}
@@ -502,7 +502,7 @@ func inOneStep(
 // Function: cleanupUnhealthyReplicas
 func TestPodsThatHaveToGoAnywayAreNotTakenOffTwice(t *testing.T) {
 	sizes, _ := inOneStep(t, deployment(4, image("v2"), fenceposts("1", "1")), (*mini.Deployments).Roll,
-		reported{image: "v1", size: 3, replicas: 5, available: 3}, reported{image: "v2", size: 2, replicas: 2, available: 2})
+		reportedSet{image: "v1", size: 3, replicas: 5, available: 3}, reportedSet{image: "v2", size: 2, replicas: 2, available: 2})
 	require.Equal(t, map[string]int32{"v1": 1, "v2": 2}, sizes, "5 Pods serve, and 3 have to: two may go")
 }
 
@@ -512,7 +512,7 @@ func TestPodsThatHaveToGoAnywayAreNotTakenOffTwice(t *testing.T) {
 // Function: reconcileNewReplicaSet
 func TestTheNewReplicaSetWaitsForItsOwnPodsThatHaveToGo(t *testing.T) {
 	sizes, _ := inOneStep(t, deployment(4, image("v2"), fenceposts("2", "0")), (*mini.Deployments).Roll,
-		reported{image: "v1", size: 3, replicas: 3, available: 3}, reported{image: "v2", size: 1, replicas: 3, available: 1})
+		reportedSet{image: "v1", size: 3, replicas: 3, available: 3}, reportedSet{image: "v2", size: 1, replicas: 3, available: 1})
 	require.Equal(t, map[string]int32{"v1": 3, "v2": 1}, sizes)
 }
 
