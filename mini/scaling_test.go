@@ -297,8 +297,8 @@ func TestScalingWaitsForPodsThatHaveToGo(t *testing.T) {
 // Function: scale
 func TestAScalingThatHasToWaitWritesNothing(t *testing.T) {
 	sizes, wanted := inOneStep(t, deployment(11, image("v2"), fenceposts("0", "1")), (*mini.Deployments).ScaleOrRoll,
-		reported{image: "v1", size: 8, replicas: 9, available: 8, wanted: "10"},
-		reported{image: "v2", size: 1, replicas: 1, wanted: "10"})
+		reportedSet{image: "v1", size: 8, replicas: 9, available: 8, wanted: "10"},
+		reportedSet{image: "v2", size: 1, replicas: 1, wanted: "10"})
 	require.Equal(t, map[string]int32{"v1": 8, "v2": 1}, sizes)
 	require.Equal(t, map[string]string{"v1": "10", "v2": "10"}, wanted)
 }
