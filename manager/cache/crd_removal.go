@@ -38,6 +38,8 @@ type removableKind struct {
 	move func() error // ends this informer, because the kind has moved
 	// holdsObjects reports whether the informer has objects that the kind's removal would delete.
 	holdsObjects func() bool
+	// rewinds returns how often the informer went back to an older version.
+	rewinds func() int
 
 	// Used by the reflector's goroutine only:
 	removal  removal
@@ -54,8 +56,10 @@ type removableKind struct {
 // absence is the state of a kind that was removed.
 type absence struct {
 	isBack bool
-	// the version of the first list after its return: reads wait until it's in the store
-	listed string
+	// the version of the first list after its return: reads wait until it's in the store, or the
+	// store has left its history
+	listed  string
+	rewinds int // before that list
 }
 
 // errKindIsBack ends a watch of a kind that was removed.
@@ -140,7 +144,7 @@ func (w *removableKind) isGone() bool {
 // listed is called when all objects have been read from the server. They aren't in the store yet.
 func (w *removableKind) listed(version string) {
 	if w.isGone() {
-		w.absent.Store(&absence{isBack: true, listed: version})
+		w.absent.Store(&absence{isBack: true, listed: version, rewinds: w.rewinds()})
 		w.log.Info("A kind is back", "kind", w.kind.String())
 	}
 }

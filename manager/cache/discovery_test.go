@@ -126,6 +126,7 @@ func newHeralds(says discovery) *heralds {
 			return h.says, nil
 		},
 		holdsObjects: func() bool { return h.holds },
+		rewinds:      func() int { return 0 },
 		move:         func() error { h.moves++; return errMapperIsOld },
 	}
 	return h

@@ -122,6 +122,7 @@ func (c *objectCache) newInformer(
 	}
 	k.store = k.informer.Store()
 	k.from.holdsObjects = func() bool { return k.store.Len() > 0 }
+	k.from.rewinds = k.informer.Rewinds
 	return k, nil
 }
 

@@ -109,7 +109,8 @@ type Config struct {
 	UnsafeDisableDeepCopy *bool
 	// EnableWatchBookmarks says whether the server may send bookmarks; nil means true. Without
 	// them, an informer starts with a list instead of a stream, and lists more often after
-	// failures.
+	// failures. It also can't tell a quiet watch from one that waits for a version which the server
+	// has lost: after a restore from a backup, it shows the undone history until you restart it.
 	EnableWatchBookmarks *bool
 	SyncPeriod           *time.Duration
 }

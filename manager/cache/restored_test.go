@@ -47,8 +47,7 @@ func TestAReadDoesNotWaitForAWriteThatARestoreHasUndone(t *testing.T) {
 					time.Sleep(pause)
 					w.server.Restore(backup)
 
-					ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-					defer cancel()
+					ctx := within(t, time.Hour)
 					if pause > 0 {
 						time.Sleep(20 * time.Minute) // the cache has listed again
 					}
@@ -61,4 +60,27 @@ func TestAReadDoesNotWaitForAWriteThatARestoreHasUndone(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A kind was gone and came back, and nobody had read it yet when the server was restored: the first read waits for the list
+// of its return, which the new history may take days to reach.
+func TestAReadDoesNotWaitForTheReturnOfAKindThatARestoreHasUndone(t *testing.T) {
+	inWorld(t, cache.Options{}, func(t *testing.T, w *world) {
+		w.widget("default", "a", nil)
+		w.begin()
+		defer w.end()
+		get := func() error { return w.Get(within(t, time.Hour), key("default", "a"), freeOf(widgetKind)) }
+		require.NoError(t, get())
+		backup := w.server.Backup()
+		w.server.Advance(1000)
+		w.server.Unregister(widgets)
+		time.Sleep(2 * time.Minute)
+		var gone *cache.KindGoneError
+		require.ErrorAs(t, get(), &gone)
+		w.server.Register(widgetHere)
+		time.Sleep(time.Minute) // the cache has listed it
+		w.server.Restore(backup)
+		time.Sleep(20 * time.Minute) // and has listed it again
+		require.NoError(t, get())
+	})
 }

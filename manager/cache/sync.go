@@ -165,7 +165,8 @@ func (k *namespaceInformer) readable(ctx context.Context) error {
 		return &KindGoneError{k.name.GroupVersionKind}
 	}
 	// We can't wait for a version that has no order.
-	if _, err := resourceversion.CompareResourceVersion(now.listed, now.listed); err == nil {
+	_, err := resourceversion.CompareResourceVersion(now.listed, now.listed)
+	if err == nil && k.informer.Rewinds() == now.rewinds {
 		if err := k.informer.WaitFor(ctx, informer.Key{}, now.listed); err != nil {
 			return timeout{fmt.Errorf("%s is back, and its objects are not in the cache yet: %w", k,
 				err)}
