@@ -230,6 +230,21 @@ func TestWhatWasReachedStaysReached(t *testing.T) {
 	require.NoError(t, i.WaitFor(over(t), keyIn("shop", "gone"), "10"))
 }
 
+// A list that repeats a version is a resync, and an event may be late. Only a list that's older says that the server has lost what
+// came after it.
+func TestOnlyAnOlderListIsARewind(t *testing.T) {
+	i := handFed(InformerOptions[*corev1.Pod]{})
+	for _, step := range []struct {
+		version string
+		rewinds int
+	}{{"9", 0}, {"9", 0}, {"10", 0}, {"", 0}, {"9", 1}, {"9", 1}, {"no number", 1}, {"8", 1}, {"7", 2}} {
+		i.Replace(nil, step.version)
+		require.Equal(t, step.rewinds, i.Rewinds(), "after a list at version %q", step.version)
+	}
+	i.Progress("6")
+	require.Equal(t, 2, i.Rewinds())
+}
+
 // over is a context that has ended: a wait with it asks once.
 func over(t *testing.T) context.Context {
 	ended, cancel := context.WithCancel(t.Context())

@@ -47,6 +47,44 @@ func TestAReadFailsWhileTheCacheShowsAHistoryThatWasUndone(t *testing.T) {
 	})
 }
 
+// The list that takes the cache back may be older than an object that was created in the new history. That one isn't undone, so
+// the read waits for it.
+func TestAReadWaitsForWhatWasCreatedInTheNewHistory(t *testing.T) {
+	inLateWorld(t, CacheOptions{}, func(w *lateWorld) {
+		w.reader.waiter = reaching{w.cache}
+		backup := w.server.Backup()
+		w.server.Advance(1000)
+		w.mustCreate(configMap("lost"))
+		w.cache.see(w.Context())
+		w.server.Restore(backup)
+		made := configMap("made")
+		w.mustCreate(made)
+
+		w.cache.mu.Lock()
+		w.cache.version, w.cache.rewinds = number(made.ResourceVersion)-1, 1
+		w.cache.mu.Unlock()
+		w.waits(func() error { return w.Get(w.Context(), shopKey("made"), configMap("made")) })
+		require.NoError(t, w.Get(w.Context(), shopKey("made"), configMap("made")))
+	})
+}
+
+// Two backups were restored, one after the other. What the first history had deleted is no reason to wait in the third.
+func TestACreateForgetsWhatAnEarlierHistoryHadDeleted(t *testing.T) {
+	inLateWorld(t, CacheOptions{}, func(w *lateWorld) {
+		w.reader.waiter = reaching{w.cache}
+		writes := w.reader.writesOf(configMap(""))
+		writes.deleted(shopKey("made"), 0, "undone")
+		w.server.Advance(1000)
+		w.cache.see(w.Context())
+		w.cache.mu.Lock()
+		w.cache.version, w.cache.rewinds = w.cache.version+1000, 1
+		w.cache.mu.Unlock()
+		w.mustCreate(configMap("made"))
+		require.ErrorIs(t, w.Get(w.Context(), shopKey("made"), configMap("made")), errAhead)
+		require.Empty(t, writes.to(shopKey("made")).deleted)
+	})
+}
+
 // Otherwise a controller would stand still whenever somebody else writes, too.
 func TestACacheThatIsOnlyLateIsWaitedFor(t *testing.T) {
 	inLateWorld(t, CacheOptions{}, func(w *lateWorld) {

@@ -251,6 +251,8 @@ func TestOnlyWhatWasSeenIsForgotten(t *testing.T) {
 	require.Equal(t, unconfirmed{deleted: []types.UID{"third"}, rewinds: 2}, writes.to(a), "a write that was undone is forgotten")
 	writes.confirmed(a, seen)
 	require.Equal(t, unconfirmed{deleted: []types.UID{"third"}, rewinds: 2}, writes.to(a), "a read that began before says nothing about later writes")
+	writes.wrote(a, 3, "4", true)
+	require.Equal(t, unconfirmed{version: "4", isHeld: true, rewinds: 3}, writes.to(a), "4 is newer than anything in a history that's gone")
 }
 
 // The answer to a delete is a status, or the object, which may be gone all the same.
