@@ -57,7 +57,7 @@ func (e Exercise) upTo(steps int) string { return fmt.Sprintf("%d of %d", steps,
 
 // judge finds the verdicts on one exercise. Those who have written the same are judged once.
 func (c *class) judge(ctx context.Context, e Exercise, status io.Writer) error {
-	on, err := c.n.inputsOf(e)
+	given, err := c.n.inputsOf(e)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (c *class) judge(ctx context.Context, e Exercise, status io.Writer) error {
 	var unknown []solution
 	same := map[string][]int{} // who has the same solution, by its text
 	for i, home := range c.homes {
-		s, v, err := c.look(on, e, home.dir)
+		s, v, err := c.look(given, e, home.dir)
 		if err != nil {
 			return fmt.Errorf("exercise %s of %s: %w", e.ID(), home.name, err)
 		}
@@ -100,7 +100,7 @@ func (c *class) judge(ctx context.Context, e Exercise, status io.Writer) error {
 }
 
 // look returns a verdict if it is known already, and otherwise what has to be judged.
-func (c *class) look(on inputs, e Exercise, home string) (solution, verdict, error) {
+func (c *class) look(given inputs, e Exercise, home string) (solution, verdict, error) {
 	r := c.n.repo
 	if !r.has(e.in(home)) {
 		return solution{}, verdict{state: notBegun}, nil
@@ -116,7 +116,7 @@ func (c *class) look(on inputs, e Exercise, home string) (solution, verdict, err
 	if err != nil { // a file of the learner's that cannot be compiled with the package
 		return solution{}, verdict{string(NoCompile), strings.ReplaceAll(err.Error(), home+"/", "")}, nil
 	}
-	f, known, err := c.n.recall(on, e, s)
+	f, known, err := c.n.recall(given, e, s)
 	if err != nil || !known {
 		return s, verdict{}, err
 	}
@@ -147,16 +147,16 @@ func (n *runner) judgeLearners(ctx context.Context, e Exercise, all []solution) 
 			verdicts[i] = found[k]
 		}
 	}
-	on, err := n.inputsOf(e)
+	given, err := n.inputsOf(e)
 	if err != nil {
 		return nil, err
 	}
 	for i, s := range all {
-		before, err := n.resultFile(on, e, s)
+		before, err := n.resultFile(given, e, s)
 		if err == nil && (verdicts[i].Status == "" || !verdicts[i].decided()) {
 			verdicts[i], err = n.run(ctx, e, s) // which remembers it
 		} else if err == nil {
-			err = n.remember(on, e, s, verdicts[i], before)
+			err = n.remember(given, e, s, verdicts[i], before)
 		}
 		if err != nil {
 			return nil, err

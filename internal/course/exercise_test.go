@@ -176,6 +176,17 @@ func TestALearnerIsToldWhatIsMissingWhenTheTestPanicsWithoutIt(t *testing.T) {
 	assert.Contains(t, oneLine(told), "the code panics: it uses a nil pointer", "Total is written, and wrong")
 }
 
+// The file of a mistake has only what differs from the reference, so the other functions aren't empty.
+func TestAFunctionThatAFileDoesNotDeclareIsNotEmpty(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, map[string]string{
+		"mine.go": "package mini\n\nfunc Sum(xs []int) int {\n\treturn 0\n}\n", "patch.go": "package mini\n\nfunc other() {}\n",
+	})
+	e := theExercise(t, r)
+	assert.Equal(t, []string{"Sum"}, r.stillEmpty(e, "mine.go"))
+	assert.Empty(t, r.stillEmpty(e, "patch.go"))
+}
+
 func TestALearnersFileIsNeverOverwritten(t *testing.T) {
 	t.Parallel()
 	r := tinyTree(t, map[string]string{"my/01-sum/sum.go": "mine\n", "my/01-sum/sum.go.1": "older\n"})
@@ -436,9 +447,9 @@ func TestAResultIsRememberedByTheContentOfAllThatWentIn(t *testing.T) {
 	name := func() string {
 		n, err := r.newRunner(t.Context())
 		require.NoError(t, err)
-		on, err := n.inputsOf(e)
+		given, err := n.inputsOf(e)
 		require.NoError(t, err)
-		file, err := n.resultFile(on, e, mine(t, r))
+		file, err := n.resultFile(given, e, mine(t, r))
 		require.NoError(t, err)
 		return file
 	}

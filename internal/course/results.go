@@ -14,11 +14,11 @@ import (
 
 // cached returns the remembered result, or runs the tests.
 func (n *runner) cached(ctx context.Context, e Exercise, s solution) (Failure, error) {
-	on, err := n.inputsOf(e)
+	given, err := n.inputsOf(e)
 	if err != nil {
 		return Failure{}, err
 	}
-	f, known, err := n.recall(on, e, s)
+	f, known, err := n.recall(given, e, s)
 	if err != nil || known {
 		return f, err
 	}
@@ -26,8 +26,8 @@ func (n *runner) cached(ctx context.Context, e Exercise, s solution) (Failure, e
 }
 
 // recall looks for a remembered result.
-func (n *runner) recall(on inputs, e Exercise, s solution) (f Failure, known bool, err error) {
-	file, err := n.resultFile(on, e, s)
+func (n *runner) recall(given inputs, e Exercise, s solution) (f Failure, known bool, err error) {
+	file, err := n.resultFile(given, e, s)
 	if err != nil {
 		return Failure{}, false, err
 	}
@@ -42,12 +42,12 @@ func (n *runner) recall(on inputs, e Exercise, s solution) (f Failure, known boo
 // remember keeps a result under the name that its inputs had before the run.
 // It leaves out what may be the machine's fault and not the code's, and the
 // result of a run during which somebody saved a file: nobody knows which
-// version was tested. So on are the inputs after it.
-func (n *runner) remember(on inputs, e Exercise, s solution, f Failure, before string) error {
+// version was tested. given are the inputs after the run.
+func (n *runner) remember(given inputs, e Exercise, s solution, f Failure, before string) error {
 	if f.Status == TimedOut || f.Status == Broken || f.Ended == TimedOut {
 		return nil
 	}
-	file, err := n.resultFile(on, e, s)
+	file, err := n.resultFile(given, e, s)
 	if err != nil || file != before {
 		return err
 	}
@@ -64,16 +64,16 @@ type inputs [sha256.Size]byte
 
 // inputsOf hashes the exercise's tests, the go command, and every file of the tree. That is more than the tests
 // import, on purpose.
-func (n *runner) inputsOf(e Exercise) (on inputs, err error) {
+func (n *runner) inputsOf(e Exercise) (given inputs, err error) {
 	h := sha256.New()
 	spec, err := json.Marshal(e)
 	if err != nil {
-		return on, fmt.Errorf("hashing exercise %s: %w", e.ID(), err)
+		return given, fmt.Errorf("hashing exercise %s: %w", e.ID(), err)
 	}
 	fmt.Fprintf(h, "%s\n%s\n%s\n", n.goFlavor, spec, n.timeout)
 	files, err := n.inputFiles(e)
 	if err != nil {
-		return on, err
+		return given, err
 	}
 	if e.base != "" {
 		files = append(files, e.base)
@@ -82,7 +82,7 @@ func (n *runner) inputsOf(e Exercise) (on inputs, err error) {
 	for _, rel := range files {
 		text, err := n.repo.read(rel)
 		if err != nil {
-			return on, fmt.Errorf("hashing the inputs of exercise %s: %w", e.ID(), err)
+			return given, fmt.Errorf("hashing the inputs of exercise %s: %w", e.ID(), err)
 		}
 		fmt.Fprintf(h, "%s %d\n", rel, len(text))
 		h.Write(text)
@@ -91,7 +91,7 @@ func (n *runner) inputsOf(e Exercise) (on inputs, err error) {
 }
 
 // resultFile names the file of a result by a hash of what it depends on: the inputs, and the solution.
-func (n *runner) resultFile(on inputs, e Exercise, s solution) (string, error) {
+func (n *runner) resultFile(given inputs, e Exercise, s solution) (string, error) {
 	// Somebody may have saved the learner's file since the solution was read.
 	content := s.content
 	if s.isLearners() {
@@ -102,7 +102,7 @@ func (n *runner) resultFile(on inputs, e Exercise, s solution) (string, error) {
 		content = now.content
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "%x %s %t %t %d\n%s", on, s.only, s.isLearners(), s.isStub, len(content), content)
+	fmt.Fprintf(h, "%x %s %t %t %d\n%s", given, s.only, s.isLearners(), s.isStub, len(content), content)
 	return stateDir + "/results/" + hex.EncodeToString(h.Sum(nil)[:16]) + ".json", nil
 }
 

@@ -55,11 +55,11 @@ func (n *runner) compiling(e Exercise) string {
 // run runs an exercise's tests on a solution. The tree is that of the exercise's
 // chapter: a learner meets no test of a later one.
 func (n *runner) run(ctx context.Context, e Exercise, s solution) (Failure, error) {
-	on, err := n.inputsOf(e)
+	given, err := n.inputsOf(e)
 	if err != nil {
 		return Failure{}, err
 	}
-	before, err := n.resultFile(on, e, s)
+	before, err := n.resultFile(given, e, s)
 	if err != nil {
 		return Failure{}, err
 	}
@@ -96,10 +96,10 @@ func (n *runner) run(ctx context.Context, e Exercise, s solution) (Failure, erro
 	if err != nil {
 		return Failure{}, fmt.Errorf("running the tests of exercise %s: %w", e.ID(), err)
 	}
-	if on, err = n.inputsOf(e); err != nil {
+	if given, err = n.inputsOf(e); err != nil {
 		return Failure{}, err
 	}
-	return failure, n.remember(on, e, s, failure, before)
+	return failure, n.remember(given, e, s, failure, before)
 }
 
 // stopsAtFirst reports whether no test is run after the first that fails. While functions are still empty, most

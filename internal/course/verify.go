@@ -155,7 +155,7 @@ func (n *runner) judgeAttempts(ctx context.Context, e Exercise, attempts []attem
 	var unknown []int
 	b := &batch{n: n, e: e}
 	var before []string
-	on, err := n.inputsOf(e)
+	given, err := n.inputsOf(e)
 	if err != nil {
 		return reference, nil, err
 	}
@@ -169,7 +169,7 @@ func (n *runner) judgeAttempts(ctx context.Context, e Exercise, attempts []attem
 				continue
 			}
 		}
-		f, known, err := n.recall(on, e, a.solution)
+		f, known, err := n.recall(given, e, a.solution)
 		if err != nil {
 			return reference, nil, err
 		}
@@ -177,7 +177,7 @@ func (n *runner) judgeAttempts(ctx context.Context, e Exercise, attempts []attem
 			verdicts[i] = f
 			continue
 		}
-		file, err := n.resultFile(on, e, a.solution)
+		file, err := n.resultFile(given, e, a.solution)
 		if err != nil {
 			return reference, nil, err
 		}
@@ -186,10 +186,10 @@ func (n *runner) judgeAttempts(ctx context.Context, e Exercise, attempts []attem
 	}
 	if len(unknown) == 0 {
 		fmt.Fprintf(w, "  all %d results are remembered\n", len(attempts))
-		reference, _, err = n.recall(on, e, solution{})
+		reference, _, err = n.recall(given, e, solution{})
 		return reference, verdicts, err
 	}
-	file, err := n.resultFile(on, e, solution{})
+	file, err := n.resultFile(given, e, solution{})
 	if err != nil {
 		return reference, nil, err
 	}
@@ -197,18 +197,18 @@ func (n *runner) judgeAttempts(ctx context.Context, e Exercise, attempts []attem
 	if err != nil {
 		return reference, nil, fmt.Errorf("running the tests of exercise %s: %w", e.ID(), err)
 	}
-	if on, err = n.inputsOf(e); err != nil {
+	if given, err = n.inputsOf(e); err != nil {
 		return reference, nil, err
 	}
 	if b.reference.Status == Passed {
 		reference = b.reference
-		if err := n.remember(on, e, solution{}, reference, file); err != nil {
+		if err := n.remember(given, e, solution{}, reference, file); err != nil {
 			return reference, nil, err
 		}
 	}
 	for k, i := range unknown {
 		verdicts[i] = found[k]
-		if err := n.remember(on, e, attempts[i].solution, found[k], before[k]); err != nil {
+		if err := n.remember(given, e, attempts[i].solution, found[k], before[k]); err != nil {
 			return reference, nil, err
 		}
 	}
