@@ -57,6 +57,29 @@ func TestALearnersFileHasAColumnOfItsOwn(t *testing.T) {
 	require.ErrorContains(t, err, "it wasn't there", "its AddFinalizer is wrong")
 }
 
+// All chapters are measured once before any is measured again: a minute in which the machine is slow mustn't hit the same chapter
+// twice.
+func TestTheTextsGetWhatTwoRunsHaveMeasured(t *testing.T) {
+	t.Chdir(filepath.Join("..", ".."))
+	dir := t.TempDir()
+	file := func(chapter string) string { return filepath.Join(dir, chapter, "testdata", "bench.txt") }
+	for _, chapter := range []string{"15-finalizer", "24-rolling"} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(file(chapter)), 0o755))
+	}
+	var out strings.Builder
+	require.NoError(t, writeTexts(t.Context(), &out, dir, 0, "1x"))
+	require.Regexp(t, `(?s)^chapter 15: measured once\nchapter 24: measured once\nchapter 15: measured twice; .*chapter 24: measured twice; `, out.String())
+	require.FileExists(t, file("15-finalizer"))
+	require.FileExists(t, file("24-rolling"))
+
+	require.NoError(t, os.Remove(file("24-rolling")))
+	out.Reset()
+	require.NoError(t, writeTexts(t.Context(), &out, dir, 15, "1x"))
+	require.NotContains(t, out.String(), "24")
+	require.NoFileExists(t, file("24-rolling"))
+	require.ErrorContains(t, writeTexts(t.Context(), &out, t.TempDir(), 0, "1x"), "has no chapters")
+}
+
 func TestAChapterWithoutABenchmarkIsAnError(t *testing.T) {
 	t.Chdir(filepath.Join("..", ".."))
 	require.ErrorContains(t, run(t.Context(), io.Discard, 99, "", "1x"), "chapter 99 has no benchmark yet")
