@@ -32,7 +32,7 @@ func main() {
 	defer stop()
 	var err error
 	if *write != "" {
-		err = writeTexts(ctx, os.Stdout, *write, *chapter, each.String())
+		err = writeTexts(os.Stdout, *write, *chapter, func(chapter int) (*table, error) { return tableOf(ctx, chapter, each.String()) })
 	} else {
 		fmt.Fprintf(os.Stderr, "Measuring for %s each: less than a minute, and longer the first time, when it compiles the originals\n", *each)
 		err = run(ctx, os.Stdout, *chapter, *overlay, each.String())

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,7 @@ import (
 
 // writeTexts measures all chapters, or the one, and then all of them again, so that what slows a machine down for minutes
 // hits the two runs at different chapters. Each chapter quotes what both runs agree on.
-func writeTexts(ctx context.Context, out io.Writer, dir string, only int, each string) error {
+func writeTexts(out io.Writer, dir string, only int, measure func(chapter int) (*table, error)) error {
 	homes, err := filepath.Glob(filepath.Join(dir, "[0-9][0-9]-*"))
 	if err == nil && len(homes) == 0 {
 		err = fmt.Errorf("%s has no chapters; -write wants the directory in which they are", dir)
@@ -26,7 +25,7 @@ func writeTexts(ctx context.Context, out io.Writer, dir string, only int, each s
 			if only != 0 && number != only {
 				continue
 			}
-			t, err2 := tableOf(ctx, number, each)
+			t, err2 := measure(number)
 			switch {
 			case err2 != nil:
 				return errors.Join(err, err2)
