@@ -179,7 +179,7 @@ func (b *batch) run(ctx context.Context, number int) (Failure, error) {
 	defer cancel(nil)
 	args := []string{"-p", path.Join(b.n.repo.Module, miniDir), "-t", b.binary,
 		"-test.v=test2json", "-test.paniconexit0", "-test.short", "-test.count=1", "-test.failfast=" + strconv.FormatBool(b.n.stopsAtFirst(b.e, s)),
-		"-test.timeout=" + b.n.timeout.String(), "-test.run=" + s.run(b.e)}
+		"-test.timeout=" + b.n.limit(s).String(), "-test.run=" + s.run(b.e)}
 	cmd := b.n.repo.command(ctx, b.test2json, args...)
 	cmd.Dir = b.n.repo.Abs(miniDir)
 	cmd.Env = append(cmd.Env, "PWD="+cmd.Dir, selector+"="+strconv.Itoa(number))

@@ -26,6 +26,9 @@ type solution struct {
 	extra   Overlay      // a learner's other files: where they go -> where they are
 }
 
+// isReference reports whether it's mini's own file, with nothing of a learner's beside it.
+func (s solution) isReference() bool { return s.file == "" && len(s.extra) == 0 }
+
 func (s solution) isLearners() bool { return s.file != "" && s.patch == nil && !s.isStub }
 
 // run is the regular expression that go test takes.
