@@ -164,7 +164,7 @@ EACH_PART = -exec "'$(CURDIR)/$(SLOWEST)' run"
 quick: ## Run the unit tests of the library and of mini: no cluster, no race detector (2 minutes)
 	@echo "The unit tests of the library and of mini"
 	@go test -short $(TESTED) . ./informer/... ./workqueue/... ./manager/... ./controllers/... ./trace/... ./mini/...
-test: $(CLUSTER_COMMAND) $(COURSE) $(SLOWEST) ## Prove the library and the course: race detector, real API server, all exercises (20 minutes)
+test: $(CLUSTER_COMMAND) $(COURSE) $(SLOWEST) ## Prove the library and the course: race detector, real API server, all exercises (an hour)
 	@$(CLUSTER_COMMAND) build
 	@test -n "$(RACE)" || echo "No C compiler, so no race detector: install one, and the tests use it."
 	@rm -f $(SLOWEST_LOG)
