@@ -97,6 +97,30 @@ func TestTheBinaryOfAllHasTheNameThatGoTestGivesIt(t *testing.T) {
 	assert.NotContains(t, out.String(), "on their own")
 }
 
+// A machine that does ten other things is no reason to say that the reference never ends. A learner's loop is one, and is
+// stopped soon.
+func TestTheReferenceHasMoreTimeThanALearner(t *testing.T) {
+	t.Parallel()
+	tests := strings.Replace(tiny["mini/sum_test.go"], "import \"testing\"", "import (\n\t\"flag\"\n\t\"testing\"\n)", 1) +
+		"\nfunc TestTheTime(t *testing.T) {\n\tif has := flag.Lookup(\"test.timeout\").Value.String(); has != \"5m0s\" {\n\t\tt.Error(has)\n\t}\n}\n"
+	r := tinyTree(t, map[string]string{"mini/sum_test.go": tests, "my/01-sum/sum.go": tiny["mini/sum.go"]})
+	e := theExercise(t, r)
+	var out strings.Builder
+	require.NoError(t, r.Verify(t.Context(), []Exercise{e}, false, &out))
+	assert.NotContains(t, out.String(), "on their own", "in the binary of all, too")
+
+	n, err := r.newRunner(t.Context())
+	require.NoError(t, err)
+	alone, err := n.run(t.Context(), e, solution{})
+	require.NoError(t, err)
+	assert.Equal(t, Passed, alone.Status, alone.Detail)
+	learners, err := n.run(t.Context(), e, mine(t, r))
+	require.NoError(t, err)
+	assert.Equal(t, "30s", learners.Message)
+	own := solution{extra: Overlay{"mini/own_test.go": "my/01-sum/own_test.go"}}
+	assert.Equal(t, testTimeout, n.limit(own), "a learner's own tests may never end")
+}
+
 func TestVerifySaysWhereTheTimeGoes(t *testing.T) {
 	t.Parallel()
 	r := tinyTree(t, nil)

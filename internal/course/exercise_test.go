@@ -440,19 +440,6 @@ func TestProgressIsFoundByRunningAndNeverStale(t *testing.T) {
 	assert.Contains(t, table(), "not yet      fails a test: A sum contains every number")
 }
 
-// A machine that does ten other things is no reason to say that the reference never ends. A learner's loop is one, and is
-// stopped soon.
-func TestTheReferenceHasMoreTimeThanALearner(t *testing.T) {
-	t.Parallel()
-	r := tinyTree(t, map[string]string{"my/01-sum/sum.go": "package mini\n"})
-	n, err := r.newRunner(t.Context())
-	require.NoError(t, err)
-	s := mine(t, r)
-	assert.Equal(t, testTimeout, n.limit(s))
-	assert.Equal(t, 10*testTimeout, n.limit(solution{}))
-	assert.Equal(t, testTimeout, n.limit(solution{extra: Overlay{"mini/own_test.go": "my/01-sum/own_test.go"}}), "their own tests may never end")
-}
-
 func TestAResultIsRememberedByTheContentOfAllThatWentIn(t *testing.T) {
 	t.Parallel()
 	r := tinyTree(t, map[string]string{"my/01-sum/sum.go": tiny["mini/sum.go"]})
