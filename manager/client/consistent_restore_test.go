@@ -19,17 +19,22 @@ func (c reaching) Reached(Object, ObjectKey) (string, int) {
 	return fmt.Sprint(c.version), c.rewinds
 }
 
+// loseAHistory restores a backup of the server, and the cache has seen what isn't in it.
+func (w *lateWorld) loseAHistory() {
+	w.reader.waiter = reaching{w.cache}
+	backup := w.server.Backup()
+	w.server.Advance(1000)
+	w.mustCreate(configMap("lost"))
+	w.cache.see(w.Context())
+	w.server.Restore(backup)
+}
+
 // A ReplicaSet's controller created 12,500 Pods in half a minute: after a restore from a backup, the
 // versions of new objects are older than the one that the cache has reached, so each create counted
 // as seen.
 func TestAReadFailsWhileTheCacheShowsAHistoryThatWasUndone(t *testing.T) {
 	inLateWorld(t, CacheOptions{}, func(w *lateWorld) {
-		w.reader.waiter = reaching{w.cache}
-		backup := w.server.Backup()
-		w.server.Advance(1000)
-		w.mustCreate(configMap("lost"))
-		w.cache.see(w.Context())
-		w.server.Restore(backup)
+		w.loseAHistory()
 
 		w.mustCreate(configMap("made"))
 		err := w.Get(w.Context(), shopKey("made"), configMap("made"))
@@ -51,12 +56,7 @@ func TestAReadFailsWhileTheCacheShowsAHistoryThatWasUndone(t *testing.T) {
 // the read waits for it.
 func TestAReadWaitsForWhatWasCreatedInTheNewHistory(t *testing.T) {
 	inLateWorld(t, CacheOptions{}, func(w *lateWorld) {
-		w.reader.waiter = reaching{w.cache}
-		backup := w.server.Backup()
-		w.server.Advance(1000)
-		w.mustCreate(configMap("lost"))
-		w.cache.see(w.Context())
-		w.server.Restore(backup)
+		w.loseAHistory()
 		made := configMap("made")
 		w.mustCreate(made)
 
