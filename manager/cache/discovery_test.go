@@ -154,6 +154,16 @@ func TestAnAnswerProvesThatAKindIsThere(t *testing.T) {
 	})
 }
 
+// The informer may have gone back before the kind did. Only what goes back after the list of its return says that this list is
+// undone.
+func TestTheListOfAKindsReturnKnowsItsHistory(t *testing.T) {
+	w := newHeralds(saysMissing)
+	w.rewinds = func() int { return 3 }
+	w.absent.Store(&absence{})
+	w.listed("7")
+	require.Equal(t, &absence{isBack: true, listed: "7", rewinds: 3}, w.absent.Load())
+}
+
 // A kind with another scope may have the path of the old one, and answer. But one replica's old document, which has
 // the old scope, must not delete what's there.
 func TestAnAnswerAfterADoubtMayBeAboutAnotherKind(t *testing.T) {
