@@ -353,8 +353,9 @@ func TestLevel4APodThatHasAnOwnerWakesNoOther(t *testing.T) {
 		}
 		before := reconciles()
 		w.ready(pods[0])
-		require.EqualValues(w, 1, w.replicaSet("web").Status.ReadyReplicas)
-		require.Equal(w, before, reconciles())
+		require.EqualValues(w, 1, w.replicaSet("web").Status.ReadyReplicas,
+			"web counts its ready Pods, which calculateStatus does")
+		require.Equal(w, before, reconciles(), "web's Pod is none of rival's business")
 	})
 }
 
