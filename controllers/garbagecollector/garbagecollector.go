@@ -96,8 +96,12 @@ func Add(mgr manager.Manager, options controllers.Options) error {
 // which may take ten minutes.
 //
 // It collects in all namespaces, whatever the manager's cache has. It has its own cache, so a kind
-// that can't be listed doesn't delay other controllers. An object whose owner is of a kind that the
-// API server doesn't know stays. It needs permission to read, patch and delete everything.
+// that can't be listed doesn't delay other controllers. It needs permission to read, patch and
+// delete everything.
+//
+// An object whose owner is of a kind that the API server doesn't know stays. So does a dependent of
+// a custom resource that was deleted with its CRD, if the API server ended the watch before it had
+// shown the deletion.
 func (s Settings) Add(mgr manager.Manager, options controllers.Options) error {
 	asks, err := discovery.NewDiscoveryClientForConfigAndClient(
 		rest.CopyConfig(mgr.GetConfig()), mgr.GetHTTPClient())

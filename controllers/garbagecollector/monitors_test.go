@@ -142,6 +142,37 @@ func TestAKindThatIsGoneIsForgottenAndOneThatIsBackIsWatched(t *testing.T) {
 	})
 }
 
+// A CRD's end would delete objects whose owners live on, under another version of their kind: the
+// end of a kind doesn't say that its objects were deleted.
+func TestTheEndOfAKindDeletesNoDependentOfAnObjectWhoseDeletionWasNotShown(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.Server.Register(widgets)
+		w.Server.Inject(fakeapi.Fault{
+			Match:    fakeapi.Match{UserAgent: simulation.Agent, Verb: "watch", Resource: "widgets"},
+			CutAfter: 2 * time.Minute,
+		})
+		w.run()
+		root := object(schema.GroupVersionKind{Group: shop, Version: "v1", Kind: "Widget"},
+			"default", "root", nil)
+		w.Create(root)
+		w.configMap("dependent", metav1.OwnerReference{
+			APIVersion: shop + "/v1", Kind: "Widget", Name: "root", UID: root.GetUID(),
+		})
+		w.Settle()
+		lift := w.blind("widgets")
+		time.Sleep(3 * time.Minute)
+		w.Server.Unregister(widgetResource)
+		lift()
+		time.Sleep(time.Hour)
+		require.Equal(t, []string{"configmap/dependent"}, w.left())
+
+		t.Log("when the kind is back, the API server can say that the owner is gone")
+		w.Server.Register(widgets)
+		time.Sleep(time.Hour)
+		require.Empty(t, w.left())
+	})
+}
+
 // A kind's objects are all there, and only discovery doesn't mention them: an owner in the
 // foreground would go before its dependents.
 func TestAKindThatDiscoveryHidesStaysWatched(t *testing.T) {
