@@ -570,6 +570,10 @@ func TestAfterARestoreReadsDoNotWaitForVersionsOfTheUndoneHistory(t *testing.T) 
 		require.NoError(w, c.Create(w.ctx, aConfigMap("lost", "k", "v")))
 		got, _ := w.read(c, "lost")
 		require.NotNil(w, got)
+		// Or a read that doesn't wait may find the last write.
+		w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "watch"}, DelayEvents: time.Second,
+		})
 		w.Server.Restore(backup)
 		time.Sleep(11 * time.Minute) // a watch from the future has ended
 		got, took := w.read(c, "lost")
@@ -618,6 +622,10 @@ func TestAfterARestoreTheFirstWriteIsNotTakenForAnUndoneOne(t *testing.T) {
 				require.NoError(w, c.Create(w.ctx, aConfigMap("lost", "k", "v")))
 			}
 			_, _ = w.read(c, "lost") // or the cache has no informer yet
+			// Or a read that doesn't wait may find the write.
+			w.Server.Inject(fakeapi.Fault{
+				Match: fakeapi.Match{Verb: "watch"}, DelayEvents: time.Second,
+			})
 			w.Server.Restore(backup)
 			time.Sleep(11 * time.Minute) // a watch from the future has ended
 			require.NoError(w, c.Create(w.ctx, aConfigMap("new", "k", "v")))
