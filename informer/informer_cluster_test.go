@@ -175,21 +175,21 @@ func TestAnInformerOutlivesItsKind(t *testing.T) {
 		Delete: func(widget *metav1.PartialObjectMetadata, _ bool) { count("delete " + widget.Name) },
 	}, HandlerOptions{})
 	require.NoError(t, err)
+	hasHeard := func(want ...string) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return !slices.ContainsFunc(want, func(what string) bool { return told[what] != 1 })
+	}
 	hears := func(want ...string) {
 		t.Helper()
-		eventually(t, fmt.Sprint("the listener must hear ", want), func() bool {
-			mu.Lock()
-			defer mu.Unlock()
-			return !slices.ContainsFunc(want, func(what string) bool { return told[what] != 1 })
-		})
+		eventually(t, fmt.Sprint("the listener must hear ", want), func() bool { return hasHeard(want...) })
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1) // Run's result
 	go func() { done <- informer.Run(ctx) }()
 	hears("add first", "add second")
 
-	kind.uninstall()
-	hears("delete first", "delete second")
+	kind.uninstall(func() bool { return hasHeard("delete first", "delete second") })
 	require.Zero(t, informer.Store().Len())
 	kind.untilUnknown(informer.Health)
 
@@ -200,5 +200,5 @@ func TestAnInformerOutlivesItsKind(t *testing.T) {
 	cancel()
 	require.NoError(t, <-done)
 	require.Len(t, told, 5, "and nothing else: %v", told)
-	kind.uninstall()
+	kind.uninstall(nil)
 }

@@ -44,7 +44,7 @@ func holds[T Object](t *testing.T, informer *Informer[T], key Key) (object T) {
 func TestUnstructuredObjectsOfACustomResource(t *testing.T) {
 	kind := newWidgets(t, "forms.example.com")
 	kind.install()
-	defer kind.uninstall()
+	defer kind.uninstall(nil)
 	kind.create("first")
 	from, err := NewListWatch[*unstructured.Unstructured](clustertest.Config(t), kind.resource,
 		ListWatchOptions{Namespace: kind.namespace})

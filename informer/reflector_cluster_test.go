@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -217,7 +219,9 @@ func (w *widgets) install() {
 	w.t.Helper()
 	definition := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-		"metadata": map[string]any{"name": w.resource.GroupResource().String()},
+		"metadata": map[string]any{
+			"name": w.resource.GroupResource().String(), "finalizers": []any{untilSeen},
+		},
 		"spec": map[string]any{
 			"group": w.resource.Group, "scope": "Namespaced",
 			"names": map[string]any{"plural": "widgets", "singular": "widget", "kind": "Widget"},
@@ -232,10 +236,31 @@ func (w *widgets) install() {
 	})
 }
 
-func (w *widgets) uninstall() {
+// untilSeen is a finalizer that keeps a kind until a test has seen that its objects are gone. The API
+// server deletes these first, but closes the watches about a second after the kind
+// (apiextensions-apiserver v0.36.3, customresource_handler.go, tearDown). On a slow machine they may
+// not have shown the deletions by then.
+const untilSeen = "example.com/until-seen"
+
+// uninstall deletes the kind. isSeen says whether the test has seen that the objects are gone; nil
+// doesn't wait for that.
+func (w *widgets) uninstall(isSeen func() bool) {
 	w.t.Helper()
-	require.NoError(w.t, w.client.Resource(definitions).Delete(context.Background(),
-		w.resource.GroupResource().String(), metav1.DeleteOptions{}))
+	of, name := w.client.Resource(definitions), w.resource.GroupResource().String()
+	require.NoError(w.t, of.Delete(context.Background(), name, metav1.DeleteOptions{}))
+	if isSeen != nil {
+		eventually(w.t, "the widgets go with their kind", isSeen)
+	}
+	eventually(w.t, "the kind must go", func() bool {
+		definition, err := of.Get(context.Background(), name, metav1.GetOptions{})
+		if err == nil {
+			left := slices.DeleteFunc(definition.GetFinalizers(),
+				func(finalizer string) bool { return finalizer == untilSeen })
+			definition.SetFinalizers(left)
+			_, err = of.Update(context.Background(), definition, metav1.UpdateOptions{})
+		}
+		return err == nil || apierrors.IsNotFound(err)
+	})
 }
 
 func (w *widgets) create(name string) {
@@ -290,8 +315,7 @@ func TestAKindThatIsDeletedAndInstalledAgainIsFollowed(t *testing.T) {
 	go func() { done <- r.Run(ctx) }()
 	eventually(t, "both must be seen", func() bool { return view.count() == 2 })
 
-	kind.uninstall()
-	eventually(t, "the widgets go with their kind", func() bool { return view.count() == 0 })
+	kind.uninstall(func() bool { return view.count() == 0 })
 	kind.untilUnknown(r.Health)
 
 	kind.install()
@@ -299,5 +323,5 @@ func TestAKindThatIsDeletedAndInstalledAgainIsFollowed(t *testing.T) {
 	eventually(t, "the new widgets must be seen", func() bool { return view.count() == 1 })
 	cancel()
 	require.NoError(t, <-done)
-	kind.uninstall()
+	kind.uninstall(nil)
 }

@@ -570,7 +570,7 @@ func TestAfterARestoreReadsDoNotWaitForVersionsOfTheUndoneHistory(t *testing.T) 
 		require.NoError(w, c.Create(w.ctx, aConfigMap("lost", "k", "v")))
 		got, _ := w.read(c, "lost")
 		require.NotNil(w, got)
-		// Or a read that doesn't wait may find the last write.
+		// Without this delay, even a read that doesn't wait could find the last write.
 		w.Server.Inject(fakeapi.Fault{
 			Match: fakeapi.Match{Verb: "watch"}, DelayEvents: time.Second,
 		})
@@ -622,7 +622,7 @@ func TestAfterARestoreTheFirstWriteIsNotTakenForAnUndoneOne(t *testing.T) {
 				require.NoError(w, c.Create(w.ctx, aConfigMap("lost", "k", "v")))
 			}
 			_, _ = w.read(c, "lost") // or the cache has no informer yet
-			// Or a read that doesn't wait may find the write.
+			// Without this delay, even a read that doesn't wait could find the write.
 			w.Server.Inject(fakeapi.Fault{
 				Match: fakeapi.Match{Verb: "watch"}, DelayEvents: time.Second,
 			})

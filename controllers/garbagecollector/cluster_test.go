@@ -142,9 +142,10 @@ var (
 func (r *realCluster) followsCRDs() {
 	for _, life := range []string{"first", "second"} {
 		crd := definition(crates, crates.Version)
-		// The API server deletes the objects of a kind before the kind itself. It ends the watches
-		// soon after that, on a slow machine before they've shown it, so a finalizer of ours keeps
-		// the kind until they have.
+		// The API server deletes the objects of a kind before the kind itself, and closes the kind's
+		// watches about a second later (apiextensions-apiserver v0.36.3, customresource_handler.go,
+		// tearDown). On a slow machine they may not have shown the deletions by then. So a finalizer
+		// of ours keeps the kind until they have.
 		controllerutil.AddFinalizer(crd, "example.com/the-watches-show-it")
 		require.NoError(r, r.Create(r.Context(), crd))
 		root := object(crates, "default", life, nil)
@@ -171,7 +172,7 @@ func (r *realCluster) followsCRDs() {
 		ref.UID = root.GetUID()
 		last := r.configMap(life+"-of-a-kind-that-goes", ref)
 		require.NoError(r, r.Delete(r.Context(), crd))
-		r.eventually("the objects of the kind are gone", func(t *assert.CollectT) { r.isGone(t, last) })
+		r.eventually("the watches have shown it", func(t *assert.CollectT) { r.isGone(t, last) })
 		r.eventually("the kind is gone", func(t *assert.CollectT) {
 			if r.Get(context.Background(), client.ObjectKeyFromObject(crd), crd) == nil {
 				controllerutil.RemoveFinalizer(crd, "example.com/the-watches-show-it")

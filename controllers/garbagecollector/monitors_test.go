@@ -142,8 +142,8 @@ func TestAKindThatIsGoneIsForgottenAndOneThatIsBackIsWatched(t *testing.T) {
 	})
 }
 
-// A CRD's end would delete objects whose owners live on, under another version of their kind: the
-// end of a kind doesn't say that its objects were deleted.
+// The end of a kind doesn't prove that its objects were deleted: they may live on under another
+// version. If it did, their dependents would be deleted.
 func TestTheEndOfAKindDeletesNoDependentOfAnObjectWhoseDeletionWasNotShown(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.Server.Register(widgets)

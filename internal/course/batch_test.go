@@ -97,8 +97,8 @@ func TestTheBinaryOfAllHasTheNameThatGoTestGivesIt(t *testing.T) {
 	assert.NotContains(t, out.String(), "on their own")
 }
 
-// A machine that does ten other things is no reason to say that the reference never ends. A learner's loop is one, and is
-// stopped soon.
+// On a machine that's doing ten other things the reference takes long, but it does end. A learner's loop may never end, so
+// it's stopped soon.
 func TestTheReferenceHasMoreTimeThanALearner(t *testing.T) {
 	t.Parallel()
 	tests := strings.Replace(tiny["mini/sum_test.go"], "import \"testing\"", "import (\n\t\"flag\"\n\t\"testing\"\n)", 1) +

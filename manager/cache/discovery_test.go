@@ -154,8 +154,8 @@ func TestAnAnswerProvesThatAKindIsThere(t *testing.T) {
 	})
 }
 
-// The informer may have gone back before the kind did. Only what goes back after the list of its return says that this list is
-// undone.
+// The informer may have gone back to an older history before the kind came back. Only if it does so after the list of the
+// kind's return is that list undone.
 func TestTheListOfAKindsReturnKnowsItsHistory(t *testing.T) {
 	w := newHeralds(saysMissing)
 	w.rewinds = func() int { return 3 }

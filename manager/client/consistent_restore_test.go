@@ -19,7 +19,7 @@ func (c reaching) Reached(Object, ObjectKey) (string, int) {
 	return fmt.Sprint(c.version), c.rewinds
 }
 
-// loseAHistory restores a backup of the server, and the cache has seen what isn't in it.
+// loseAHistory restores a backup, after the cache has seen a write that isn't in it.
 func (w *lateWorld) loseAHistory() {
 	w.reader.waiter = reaching{w.cache}
 	backup := w.server.Backup()
