@@ -288,6 +288,10 @@ else
 	cd benchmarks && go run ./cmd/ratios -report ../docs && go run ./cmd/controllerspeed
 endif
 
+.PHONY: bench-million
+bench-million: ## Measure how we and the originals grow, up to a million objects (hours; goes on where it was stopped); SIZES=1000,10000
+	cd benchmarks && go run ./cmd/growth $(if $(SIZES),-sizes $(SIZES))
+
 .PHONY: clean
 clean: $(CLUSTER_COMMAND) ## Remove the cluster, its binaries, and what make built
 	@$(CLUSTER_COMMAND) clean

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/rest"
+
+	"github.com/loopwright/loopwright/benchmarks/growth"
+	"github.com/loopwright/loopwright/internal/fakeapi"
+)
+
+// The command runs itself for each case, so the tests' binary must be able to be that process.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "-part" {
+		main()
+		return
+	}
+	silence()
+	os.Exit(m.Run())
+}
+
+func serveTest(t *testing.T, f form, objects int, streams bool) string {
+	t.Helper()
+	others := fakeapi.New(fakeapi.Options{Kinds: []fakeapi.Kind{{Group: widgetKind.Group, Version: widgetKind.Version, Kind: widgetKind.Kind}}})
+	t.Cleanup(others.Close)
+	c, err := newCollection(f, objects, streams, others)
+	require.NoError(t, err)
+	server := httptest.NewServer(c)
+	t.Cleanup(server.CloseClientConnections)
+	return server.URL
+}
+
+// A figure of a library that had only a part of the objects would be worth nothing.
+func TestAllLibrariesSeeAllObjectsAndWhatHasChanged(t *testing.T) {
+	const objects = 300
+	for _, f := range forms {
+		for _, s := range sides {
+			for _, streams := range []bool{true, false} {
+				t.Run(fmt.Sprint(f.name, "/", s.name, "/streams=", streams), func(t *testing.T) {
+					t.Parallel()
+					url := serveTest(t, f, objects, streams)
+					asked, p := &requests{asked: make(chan struct{}, 1)}, newProgress(objects)
+					config := &rest.Config{Host: url, QPS: -1}
+					config.Wrap(func(next http.RoundTripper) http.RoundTripper { asked.next = next; return asked })
+					going, err := s.start(program{config: config, form: f, seen: p.see})
+					require.NoError(t, err)
+					require.NoError(t, p.wait(p.done, "all objects"))
+					require.EqualValues(t, objects, p.reconciles.Load(), "each once")
+					require.NoError(t, going.read(namespaceOf(1), nameOf(1)))
+
+					require.NoError(t, measureRelists(going, p, asked, url))
+					require.Equal(t, lastAlone, p.world.epoch)
+					require.Error(t, going.read(namespaceOf(1), nameOf(1)), "it was deleted")
+					require.NoError(t, going.read(namespaceOf(objects), nameOf(objects)), "it's new")
+					require.NoError(t, going.stop())
+				})
+			}
+		}
+	}
+}
+
+// The limit is drawn beside the sides, so it must be about the same objects.
+func TestTheLimitDecodesTheObjectsThatTheSidesHave(t *testing.T) {
+	for _, f := range forms {
+		url := serveTest(t, f, 100, true)
+		require.NoError(t, measureDecoding(f, 100, url), f.name)
+	}
+}
+
+func TestAnObjectOfAPatternIsWholeAndHasItsNumber(t *testing.T) {
+	for _, f := range forms {
+		c, err := newCollection(f, 100, true, nil)
+		require.NoError(t, err)
+		for mediaType, e := range c.encodings {
+			frame := e.added.appendTo(nil, 1234567, 3001234567)
+			require.Len(t, frame, len(e.added.encoded))
+			for _, gap := range []string{anyNumber, anyVersion, anyNamespace} {
+				require.NotContains(t, string(frame), gap, mediaType)
+			}
+			require.Contains(t, string(frame), nameOf(1234567), mediaType)
+			require.Contains(t, string(frame), namespaceOf(1234567), mediaType)
+			require.Contains(t, string(frame), "3001234567", mediaType)
+		}
+	}
+}
+
+func TestAWorldChangesInAnHour(t *testing.T) {
+	before, after := world{1000, atStart}, world{1000, hourLater}
+	changed, deleted, created := 0, 0, 0
+	for number := range after.end() {
+		switch was, is := before.version(number), after.version(number); {
+		case was == 0 && is != 0:
+			created++
+		case was != 0 && is == 0:
+			deleted++
+		case was != is:
+			changed++
+			require.Greater(t, is, was)
+		}
+		require.Less(t, after.version(number), after.now(), "no object is newer than its list")
+	}
+	require.Equal(t, []int{100, 10, 10}, []int{changed, deleted, created})
+}
+
+func tinySettings(t *testing.T, match string) settings {
+	return settings{file: filepath.Join(t.TempDir(), "new", "growth.csv"), sizes: []int{100, 200}, runs: 1, match: regexp.MustCompile(match)}
+}
+
+// A run takes hours. One that was stopped, or whose machine went away, must not begin at the first case again.
+func TestACommandThatWasStoppedGoesOnWhereItWas(t *testing.T) {
+	s := tinySettings(t, "^stream (metadata 100 our informer|pods 100 decoding)|^queue delayed 100 our queue")
+	var out bytes.Buffer
+	require.NoError(t, play(t.Context(), s, &out), "%s", &out)
+	table, err := growth.Load(s.file)
+	require.NoError(t, err)
+	informer := growth.Case{Run: 1, Server: stream, Form: "metadata", Objects: 100, Side: "our informer"}
+	for _, figure := range []string{"first-sec", "all-cpu-sec", "peak-heap-B", "object-B", "catch-up-sec", "longest-read-sec", growth.Took} {
+		value, found := table.Value(informer, figure)
+		require.True(t, found, figure)
+		require.Positive(t, value, figure)
+	}
+	seen, _ := table.Value(informer, growth.Seen)
+	require.InDelta(t, 100, seen, 0)
+	reconciles, _ := table.Value(informer, "catch-up-reconciles")
+	require.InDelta(t, 12, reconciles, 0, "10 have changed, one was deleted, and one is new")
+	_, found := table.Value(growth.Case{Run: 1, Server: noServer, Form: "delayed", Objects: 100, Side: "our queue"}, "fire-sec")
+	require.True(t, found)
+	_, found = table.Value(growth.Case{Run: 1, Server: stream, Form: "pods", Objects: 100, Side: decoding}, "all-sec")
+	require.True(t, found)
+
+	out.Reset()
+	require.NoError(t, play(t.Context(), s, &out))
+	require.Empty(t, out.String(), "all was measured before")
+}
+
+// A million Pods may not fit. What's known of the case by then is kept, and larger ones aren't tried.
+func TestAProcessThatGrowsTooLargeIsEnded(t *testing.T) {
+	if freeMemory() == 0 {
+		t.Skip("this system doesn't say how much memory a process has")
+	}
+	s := tinySettings(t, "^stream pods .* client-go")
+	s.memory = 1e6
+	var out bytes.Buffer
+	require.NoError(t, play(t.Context(), s, &out), "%s", &out)
+	table, err := growth.Load(s.file)
+	require.NoError(t, err)
+	limit, found := table.Value(growth.Case{Run: 1, Server: stream, Form: "pods", Objects: 100, Side: "client-go"}, growth.Outgrew)
+	require.True(t, found)
+	require.InDelta(t, 1e6, limit, 0)
+	require.Contains(t, out.String(), "stream, pods, 200, client-go: fewer objects took more than 0.0 GB")
+}
+
+func TestSizesThatCannotBeMeasuredAreRefused(t *testing.T) {
+	for _, sizes := range []string{"", "50", "150", "many", "10000000"} {
+		require.ErrorContains(t, settings{}.run(t.Context(), sizes, ""), "isn't a multiple of 100")
+	}
+	require.ErrorContains(t, settings{}.run(t.Context(), "100", "("), "-run: ")
+}

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/loopwright/loopwright/benchmarks/growth"
+)
+
+// How the API server answers.
+const (
+	stream    = "stream"  // a list comes as a watch (WatchList)
+	list      = "list"    // the server doesn't know WatchList
+	onCluster = "cluster" // a real server, which streams
+	noServer  = "queue"
+)
+
+// cases are those of a run, in the order in which they're measured: the sides of a workload one after the other.
+func (s settings) cases(run int, servers ...string) (all []growth.Case) {
+	for _, size := range s.sizes {
+		for _, server := range servers {
+			if server == noServer {
+				for _, side := range queueSides {
+					all = append(all, growth.Case{Run: run, Server: server, Form: "delayed", Objects: size, Side: side.name})
+				}
+				continue
+			}
+			for _, f := range forms {
+				for _, side := range sides {
+					all = append(all, growth.Case{Run: run, Server: server, Form: f.name, Objects: size, Side: side.name})
+				}
+				if server == stream {
+					all = append(all, growth.Case{Run: run, Server: server, Form: f.name, Objects: size, Side: decoding})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// play measures what hasn't been measured yet. A case that fails doesn't stop the others.
+func play(ctx context.Context, s settings, out io.Writer) error {
+	if s.anew {
+		if err := os.Remove(s.file); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	table, err := growth.Load(s.file)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(s.file), 0o755); err != nil {
+		return err
+	}
+	p := &player{settings: s, table: table, out: out, began: time.Now()}
+	for run := 1; run <= s.runs; run++ {
+		p.all(ctx, s.cases(run, stream, list, noServer), p.inMemory)
+		if s.cluster {
+			p.onCluster(ctx, run)
+		}
+	}
+	if err := errors.Join(p.failures...); err != nil || ctx.Err() != nil {
+		return errors.Join(err, ctx.Err())
+	}
+	if s.report == "" {
+		return nil
+	}
+	return p.report(ctx)
+}
+
+type player struct {
+	settings
+	table    growth.Table
+	out      io.Writer
+	began    time.Time
+	failures []error
+}
+
+// all measures cases, unless they've been measured before.
+func (p *player) all(ctx context.Context, cases []growth.Case, measure func(context.Context, growth.Case) ([]growth.Result, error)) {
+	for i, c := range cases {
+		name := fmt.Sprint(c.Server, " ", c.Form, " ", c.Objects, " ", c.Side)
+		if _, done := p.table.Value(c, growth.Took); done || ctx.Err() != nil || !p.match.MatchString(name) {
+			continue
+		}
+		if limit, outgrew := p.outgrew(c); outgrew {
+			p.say(c, "fewer objects took more than %.1f GB", limit/1e9)
+			continue
+		}
+		began := time.Now()
+		p.say(c, "%d of %d cases", i+1, len(cases))
+		results, err := measure(ctx, c)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			p.failures = append(p.failures, fmt.Errorf("%s: %w", c, err))
+			p.say(c, "failed: %v", err)
+			continue
+		}
+		p.say(c, "%s", summary(results))
+		p.table.Results = append(p.table.Results, results...)
+		p.table.Results = append(p.table.Results, growth.Result{Case: c, Figure: growth.Took, Value: time.Since(began).Seconds()})
+		if err := p.table.Save(p.file); err != nil {
+			p.failures = append(p.failures, err)
+			return
+		}
+	}
+}
+
+// outgrew reports whether the same with fewer objects took too much memory.
+func (p *player) outgrew(c growth.Case) (limit float64, is bool) {
+	for _, r := range p.table.Results {
+		smaller := r.Case
+		smaller.Objects = c.Objects
+		if r.Figure == growth.Outgrew && r.Objects < c.Objects && smaller == c {
+			return r.Value, true
+		}
+	}
+	return 0, false
+}
+
+func (p *player) say(c growth.Case, format string, arguments ...any) {
+	fmt.Fprintf(p.out, "%8s  %s: %s\n", time.Since(p.began).Round(time.Second), c, fmt.Sprintf(format, arguments...))
+}
+
+// summary has the figures by which one sees that all is well.
+func summary(results []growth.Result) string {
+	var text []string
+	for _, r := range results {
+		if slices.Contains([]string{"first-sec", "all-sec", "peak-rss-B", "catch-up-sec", "longest-read-sec", "add-sec", "fire-sec"}, r.Figure) {
+			text = append(text, strings.TrimSuffix(strings.TrimSuffix(r.Figure, "-sec"), "-rss-B")+" "+growth.Number(r.Figure, r.Value))
+		}
+	}
+	return strings.Join(text, ", ")
+}
+
+// inMemory measures a case with the server of this command.
+func (p *player) inMemory(ctx context.Context, c growth.Case) (results []growth.Result, err error) {
+	objects := strconv.Itoa(c.Objects)
+	if c.Server == noServer {
+		return p.process(ctx, c, "-part", "queue", "-side", c.Side, "-objects", objects)
+	}
+	f := named(forms, c.Form, func(f form) string { return f.name })
+	server, stop, err := startServer(ctx, f, c.Objects, c.Server)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	part := "measure"
+	if c.Side == decoding {
+		part = "decode"
+	}
+	return p.process(ctx, c, "-part", part, "-side", c.Side, "-form", f.name, "-objects", objects, "-server", server)
+}
+
+// process runs this command as the process that's measured, and collects what it tells.
+func (p *player) process(ctx context.Context, c growth.Case, arguments ...string) (results []growth.Result, err error) {
+	command, err := self(ctx, arguments...)
+	if err != nil {
+		return nil, err
+	}
+	printed, err := command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := command.Start(); err != nil {
+		return nil, err
+	}
+	g := p.guard(c, command)
+	for lines := bufio.NewScanner(printed); lines.Scan(); {
+		var figures map[string]float64
+		if err := json.Unmarshal(lines.Bytes(), &figures); err != nil {
+			return nil, errors.Join(fmt.Errorf("%q is no figure: %w", lines.Text(), err), command.Process.Kill(), command.Wait(), g.stop())
+		}
+		for figure, value := range figures {
+			results = append(results, growth.Result{Case: c, Figure: figure, Value: value})
+		}
+	}
+	err = command.Wait()
+	if ended := g.stop(); ended != nil {
+		p.say(c, "ended: %v", ended)
+		return append(results, growth.Result{Case: c, Figure: growth.Outgrew, Value: g.limit}), nil
+	}
+	return results, err
+}
+
+// guard says every twenty seconds that a process still runs, and ends it if it takes too much memory.
+type guard struct {
+	limit float64
+	end   chan struct{} // closed by stop
+	done  sync.WaitGroup
+	ended error
+}
+
+func (p *player) guard(c growth.Case, command *exec.Cmd) *guard {
+	g := &guard{limit: p.memory, end: make(chan struct{})}
+	if g.limit == 0 {
+		g.limit = freeMemory() * 0.8
+	}
+	process := strconv.Itoa(command.Process.Pid)
+	g.done.Go(func() {
+		for began, said := time.Now(), 0; ; time.Sleep(200 * time.Millisecond) {
+			select {
+			case <-g.end:
+				return
+			default:
+			}
+			has := memoryOf(process, "VmRSS")
+			if g.limit > 0 && has > g.limit {
+				g.ended = errors.Join(fmt.Errorf("it took more than %.1f GB", g.limit/1e9), command.Process.Kill())
+				return
+			}
+			if periods := int(time.Since(began) / (20 * time.Second)); periods > said {
+				said = periods
+				p.say(c, "for %d s, %.2f GB", said*20, has/1e9)
+			}
+		}
+	})
+	return g
+}
+
+func (g *guard) stop() error {
+	close(g.end)
+	g.done.Wait()
+	return g.ended
+}
+
+// freeMemory is what Linux could give to a process; 0 on other systems.
+func freeMemory() float64 { return kilobytes("/proc/meminfo", "MemAvailable") }
+
+func (p *player) onCluster(context.Context, int) {}
+func (p *player) report(context.Context) error   { return nil }

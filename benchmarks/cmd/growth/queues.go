@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	upstream "k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/loopwright/loopwright/workqueue"
+)
+
+// queueSide is a queue that can put items off. The plain ones are compared, and those with priorities.
+type queueSide struct {
+	name   string
+	make   func() upstream.TypedDelayingInterface[reconcile.Request]
+	beside string
+}
+
+type request = reconcile.Request
+
+var queueSides = []queueSide{
+	{"our queue", func() upstream.TypedDelayingInterface[request] {
+		return workqueue.NewDelaying(workqueue.Options[request]{})
+	}, "client-go"},
+	{"client-go", func() upstream.TypedDelayingInterface[request] { return upstream.NewTypedDelayingQueue[request]() }, ""},
+	{"our priority queue", func() upstream.TypedDelayingInterface[request] {
+		return workqueue.NewPriority(workqueue.PriorityOptions[request]{})
+	}, "controller-runtime"},
+	{"controller-runtime", func() upstream.TypedDelayingInterface[request] { return priorityqueue.New[request]("") }, ""},
+}
+
+// measureQueue is the process of one queue: it puts all items off until one moment, and takes them as they come out.
+func measureQueue(s queueSide, items int) error {
+	keys := make([]request, items)
+	for number := range keys {
+		keys[number] = request{NamespacedName: types.NamespacedName{Namespace: namespaceOf(number), Name: nameOf(number)}}
+	}
+	queue := s.make()
+	defer queue.ShutDown()
+	before, heap := liveHeap(), watchHeap()
+	due := time.Now().Add(5*time.Second + time.Duration(items)*50*time.Microsecond) // time enough for the slowest
+	clock := startClock()
+	for _, key := range keys {
+		queue.AddAfter(key, time.Until(due))
+	}
+	takenIn(queue)
+	clock.tell("add")
+	tell("peak-heap-B", heap.stop())
+	tell("item-B", (liveHeap()-before)/float64(items))
+	tell("peak-rss-B", memory("VmHWM"))
+	if late := time.Since(due); late > 0 {
+		return fmt.Errorf("%s took in %d items %s after they were due", s.name, items, late)
+	}
+	time.Sleep(time.Until(due))
+	clock = startClock()
+	for range keys {
+		item, shutdown := queue.Get()
+		if shutdown {
+			return fmt.Errorf("%s has shut down", s.name)
+		}
+		queue.Done(item)
+	}
+	clock.tell("fire")
+	if left := queue.Len(); left > 0 {
+		return fmt.Errorf("%s has %d items more than it was given", s.name, left)
+	}
+	return nil
+}
+
+// takenIn waits until a queue, in which nothing is due, has taken in all that it was given: it lets no later item overtake.
+func takenIn(queue upstream.TypedDelayingInterface[request]) {
+	queue.AddAfter(request{}, time.Nanosecond)
+	last, _ := queue.Get()
+	queue.Done(last)
+}

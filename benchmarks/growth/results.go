@@ -1,0 +1,132 @@
+// Package growth is what cmd/growth has measured: how the cost of our library and of the originals grows with the number of
+// objects. It reads and writes the table of all figures, and makes the section of docs/benchmarks.md and its plots of it.
+//
+// Neighbours: cmd/growth measures, and cmd/ratios writes the page around the section.
+package growth
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// Case is one process that was measured.
+type Case struct {
+	Run     int    // 1 or 2
+	Server  string // how the API server answered, or queue
+	Form    string // of the objects
+	Objects int
+	Side    string // the library, or the limit
+}
+
+func (c Case) String() string {
+	return fmt.Sprintf("run %d, %s, %s, %d, %s", c.Run, c.Server, c.Form, c.Objects, c.Side)
+}
+
+// Result is one figure of a case. Seconds and bytes have names that end with -sec and -B.
+type Result struct {
+	Case
+	Figure string
+	Value  float64
+}
+
+// The figures that don't tell a cost.
+const (
+	Took    = "took-sec"  // how long the whole case took; each that was finished has it
+	Outgrew = "outgrew-B" // the limit of memory at which the case was ended
+	Seen    = "seen"      // how many objects were reconciled at the start
+)
+
+var columns = []string{"run", "server", "form", "objects", "side", "figure", "value"}
+
+// Table is all that was measured, and where.
+type Table struct {
+	Facts   []Fact
+	Results []Result
+}
+
+// Fact is about the machine, the versions and the run.
+type Fact struct{ Name, Value string }
+
+// Save writes the table: first its facts, in lines that begin with a #.
+func (t Table) Save(file string) error {
+	var text strings.Builder
+	for _, f := range t.Facts {
+		fmt.Fprintf(&text, "# %s: %s\n", f.Name, f.Value)
+	}
+	lines := [][]string{columns}
+	for _, r := range t.Results {
+		lines = append(lines, []string{strconv.Itoa(r.Run), r.Server, r.Form, strconv.Itoa(r.Objects), r.Side, r.Figure,
+			strconv.FormatFloat(r.Value, 'g', 5, 64)})
+	}
+	if err := csv.NewWriter(&text).WriteAll(lines); err != nil {
+		return err
+	}
+	// A table that was half written would be read as if the rest hadn't been measured.
+	if err := os.WriteFile(file+".new", []byte(text.String()), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(file+".new", file)
+}
+
+// Load reads a table. A file that doesn't exist is an empty one.
+func Load(file string) (t Table, err error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return t, nil
+	}
+	if err != nil {
+		return t, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if line, is := strings.CutPrefix(strings.TrimSpace(line), "# "); is {
+			name, value, _ := strings.Cut(line, ": ")
+			t.Facts = append(t.Facts, Fact{name, value})
+		}
+	}
+	table := csv.NewReader(strings.NewReader(string(text)))
+	table.Comment, table.FieldsPerRecord = '#', len(columns)
+	for first := true; ; first = false {
+		cells, err := table.Read()
+		if errors.Is(err, io.EOF) {
+			return t, nil
+		}
+		if err != nil {
+			return t, fmt.Errorf("reading %s: %w", file, err)
+		}
+		if first {
+			continue
+		}
+		r, err := resultOf(cells)
+		if err != nil {
+			return t, fmt.Errorf("reading %s: %w", file, err)
+		}
+		t.Results = append(t.Results, r)
+	}
+}
+
+func resultOf(cells []string) (r Result, err error) {
+	r = Result{Case: Case{Server: cells[1], Form: cells[2], Side: cells[4]}, Figure: cells[5]}
+	if r.Run, err = strconv.Atoi(cells[0]); err != nil {
+		return r, err
+	}
+	if r.Objects, err = strconv.Atoi(cells[3]); err != nil {
+		return r, err
+	}
+	r.Value, err = strconv.ParseFloat(cells[6], 64)
+	return r, err
+}
+
+// Value is a figure of a case.
+func (t Table) Value(c Case, figure string) (value float64, found bool) {
+	for _, r := range t.Results {
+		if r.Case == c && r.Figure == figure {
+			return r.Value, true
+		}
+	}
+	return 0, false
+}
