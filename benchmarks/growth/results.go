@@ -12,6 +12,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/loopwright/loopwright/benchmarks/internal/machine"
 )
 
 // Case is one process that was measured.
@@ -45,12 +47,9 @@ var columns = []string{"run", "server", "form", "objects", "side", "figure", "va
 
 // Table is all that was measured, and where.
 type Table struct {
-	Facts   []Fact
+	Facts   []machine.Fact
 	Results []Result
 }
-
-// Fact is about the machine, the versions and the run.
-type Fact struct{ Name, Value string }
 
 // Save writes the table: first its facts, in lines that begin with a #.
 func (t Table) Save(file string) error {
@@ -85,7 +84,7 @@ func Load(file string) (t Table, err error) {
 	for line := range strings.Lines(string(text)) {
 		if line, is := strings.CutPrefix(strings.TrimSpace(line), "# "); is {
 			name, value, _ := strings.Cut(line, ": ")
-			t.Facts = append(t.Facts, Fact{name, value})
+			t.Facts = append(t.Facts, machine.Fact{Name: name, Value: value})
 		}
 	}
 	table := csv.NewReader(strings.NewReader(string(text)))

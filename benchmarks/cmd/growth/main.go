@@ -3,7 +3,8 @@
 // decode them, which no library can do without. It also puts a million items off in each side's queue.
 //
 //	go run ./cmd/growth                               two whole runs of all sizes, into ../.loopwright/growth.csv
-//	go run ./cmd/growth -report ../docs               the same, and then docs/growth.csv and its plots
+//	go run ./cmd/growth -report ../docs               the same, and then docs/growth.csv and its plots;
+//	                                                  go run ./cmd/ratios -page ../docs writes the page with them
 //	go run ./cmd/growth -sizes 1000,10000 -runs 1     less
 //	go run ./cmd/growth -run 'stream pods .* our'     some of the cases
 //	go run ./cmd/growth -cluster -sizes 1000,10000    on a real API server, too

@@ -74,10 +74,13 @@ func play(ctx context.Context, s settings, out io.Writer) error {
 	if err := errors.Join(p.failures...); err != nil || ctx.Err() != nil {
 		return errors.Join(err, ctx.Err())
 	}
+	for _, bend := range p.table.Bends() {
+		fmt.Fprintln(out, "It bends upwards:", bend)
+	}
 	if s.report == "" {
 		return nil
 	}
-	return p.report(ctx)
+	return p.write(ctx, s.report)
 }
 
 type player struct {
@@ -242,4 +245,3 @@ func (g *guard) stop() error {
 func freeMemory() float64 { return kilobytes("/proc/meminfo", "MemAvailable") }
 
 func (p *player) onCluster(context.Context, int) {}
-func (p *player) report(context.Context) error   { return nil }

@@ -8,15 +8,15 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/loopwright/loopwright/benchmarks/internal/machine"
 )
 
 // whole is a run of all benchmarks, as it is kept beside the page.
 type whole struct {
-	Facts []fact // where and when it was measured, and with what
+	Facts []machine.Fact // where and when it was measured, and with what
 	Rows  []row
 }
-
-type fact struct{ Name, Value string }
 
 var columns = []string{"subject", "workload", "ours", "original", "unit", "ours is", "original is", "mini is",
 	"ratio", "low", "high", "verdict", "ratio before", "low before", "high before", "steady", "file"}
@@ -60,7 +60,7 @@ func load(file string) (w whole, err error) {
 	for line := range strings.Lines(string(text)) {
 		if line, is := strings.CutPrefix(strings.TrimSpace(line), "# "); is {
 			name, value, _ := strings.Cut(line, ": ")
-			w.Facts = append(w.Facts, fact{name, value})
+			w.Facts = append(w.Facts, machine.Fact{Name: name, Value: value})
 		}
 	}
 	table := csv.NewReader(strings.NewReader(string(text)))

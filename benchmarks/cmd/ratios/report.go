@@ -1,20 +1,19 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
-	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"text/template"
 	"time"
+
+	"github.com/loopwright/loopwright/benchmarks/growth"
+	"github.com/loopwright/loopwright/benchmarks/internal/machine"
 )
 
 //go:embed report.md.tmpl
@@ -22,7 +21,7 @@ var pageText string
 
 // report writes a run beside the one before, and the page.
 func report(ctx context.Context, s settings, rows []row, began time.Time) error {
-	m, err := lookAround(ctx)
+	m, err := machine.Look(ctx)
 	if err != nil {
 		return err
 	}
@@ -36,10 +35,10 @@ func report(ctx context.Context, s settings, rows []row, began time.Time) error 
 	}
 	ran := fmt.Sprintf("%s, %s, %d rounds of %s",
 		began.UTC().Format(time.DateOnly), time.Since(began).Round(time.Minute), s.rounds, s.benchtime)
-	now := whole{Rows: rows, Facts: append(m.facts(), fact{"run", ran})}
+	now := whole{Rows: rows, Facts: append(m.Facts(), machine.Fact{Name: "run", Value: ran})}
 	for _, f := range before.Facts {
 		if f.Name == "run" {
-			now.Facts = append(now.Facts, fact{"run before", f.Value})
+			now.Facts = append(now.Facts, machine.Fact{Name: "run before", Value: f.Value})
 		}
 	}
 	now.after(before)
@@ -55,20 +54,28 @@ func writePage(dir string) error {
 	if err != nil {
 		return err
 	}
-	text, err := w.page()
+	grown, err := growth.Load(filepath.Join(dir, "growth.csv"))
+	if err != nil {
+		return err
+	}
+	text, err := w.page(grown)
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, "benchmarks.md"), []byte(text), 0o644)
 }
 
-func (w whole) page() (string, error) {
+// page is about this run, and about how cost grows, if that was measured.
+func (w whole) page(grown growth.Table) (string, error) {
 	t, err := template.New("page").Funcs(template.FuncMap{"decimal": decimal}).Parse(pageText)
 	if err != nil {
 		return "", err
 	}
 	p, err := w.choose()
 	if err != nil {
+		return "", err
+	}
+	if p.Growth, err = grown.Section(); err != nil {
 		return "", err
 	}
 	var text strings.Builder
@@ -87,6 +94,7 @@ type chosen struct {
 	Counts       struct{ Worse, Same, Better, Unsteady int }
 	Plots        []curve
 	HasMini      bool
+	Growth       string // a section, or nothing
 }
 
 func (w whole) choose() (p chosen, err error) {
@@ -144,69 +152,4 @@ func (w whole) choose() (p chosen, err error) {
 		}
 	}
 	return p, nil
-}
-
-// machine is where it was measured, and with what.
-type machine struct {
-	Processor, Memory, System, Go string
-	Processors                    int
-	Originals                     []module
-}
-
-type module struct{ Path, Version string }
-
-func (m machine) facts() []fact {
-	facts := []fact{
-		{"machine", fmt.Sprintf("%s, %d processors, %s, %s", m.Processor, m.Processors, m.Memory, m.System)},
-		{"Go", m.Go},
-	}
-	for _, original := range m.Originals {
-		facts = append(facts, fact{original.Path, original.Version})
-	}
-	return facts
-}
-
-// lookAround describes this machine. What a system does not tell is left out.
-func lookAround(ctx context.Context) (machine, error) {
-	m := machine{Processor: "unknown processor", Memory: "memory unknown", System: runtime.GOOS + "/" + runtime.GOARCH,
-		Go: runtime.Version(), Processors: runtime.NumCPU()}
-	if name := fieldOf("/proc/cpuinfo", "model name"); name != "" {
-		m.Processor = name
-	} else if name, err := output(ctx, ".", "sysctl", "-n", "machdep.cpu.brand_string"); err == nil {
-		m.Processor = strings.TrimSpace(name)
-	}
-	if size, err := strconv.Atoi(regexp.MustCompile(`\d+`).FindString(fieldOf("/proc/meminfo", "MemTotal"))); err == nil {
-		m.Memory = fmt.Sprintf("%.0f GB", float64(size)*1024/1e9)
-	} else if text, err := output(ctx, ".", "sysctl", "-n", "hw.memsize"); err == nil {
-		if size, err := strconv.ParseFloat(strings.TrimSpace(text), 64); err == nil {
-			m.Memory = fmt.Sprintf("%.0f GB", size/1e9)
-		}
-	}
-	if release, err := output(ctx, ".", "uname", "-sr"); err == nil {
-		m.System = strings.TrimSpace(release) + ", " + runtime.GOARCH
-	}
-	versions, err := output(ctx, ".", "go", "list", "-m", "-f", "{{.Path}} {{.Version}}", "k8s.io/client-go", "sigs.k8s.io/controller-runtime")
-	if err != nil {
-		return machine{}, err
-	}
-	for line := range strings.Lines(versions) {
-		path, version, _ := strings.Cut(strings.TrimSpace(line), " ")
-		m.Originals = append(m.Originals, module{path, version})
-	}
-	return m, nil
-}
-
-// fieldOf finds a line "name: value" in a file of /proc.
-func fieldOf(file, name string) string {
-	text, err := os.Open(file)
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = text.Close() }()
-	for lines := bufio.NewScanner(text); lines.Scan(); {
-		if key, value, found := strings.Cut(lines.Text(), ":"); found && strings.TrimSpace(key) == name {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
 }

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/loopwright/loopwright/benchmarks/growth"
+	"github.com/loopwright/loopwright/benchmarks/internal/machine"
+)
+
+// write writes the table and its plots to a directory. Then it forgets the table, so that the next command begins anew.
+func (p *player) write(ctx context.Context, dir string) error {
+	m, err := machine.Look(ctx)
+	if err != nil {
+		return err
+	}
+	var took float64
+	for _, r := range p.table.Results {
+		if r.Figure == growth.Took {
+			took += r.Value
+		}
+	}
+	p.table.Facts = append(m.Facts(), machine.Fact{Name: "run", Value: fmt.Sprintf("%s, %d times, %s in all",
+		p.began.UTC().Format(time.DateOnly), p.runs, time.Duration(took*float64(time.Second)).Round(time.Minute))})
+	return errors.Join(p.table.Save(filepath.Join(dir, "growth.csv")), p.table.Draw(filepath.Join(dir, "plots")), os.Remove(p.file))
+}

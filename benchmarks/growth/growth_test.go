@@ -1,0 +1,166 @@
+package growth
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/benchmarks/internal/machine"
+)
+
+// straight is a table in which all costs grow in step with the objects, ours half of the originals'.
+func straight() Table {
+	t := Table{Facts: []machine.Fact{{Name: "Go", Value: "go1.26"}, {Name: "run", Value: "2026-11-30: quiet"}}}
+	add := func(c Case, figure string, value float64) {
+		t.Results = append(t.Results, Result{c, figure, value})
+	}
+	for _, run := range runs {
+		for _, size := range []int{1_000, 10_000, 100_000} {
+			for i, side := range programs {
+				cost := float64(size) * float64(1+i%2)
+				for _, f := range formNames {
+					for _, figure := range figures {
+						add(Case{run, "stream", f.name, size, side}, figure.name, cost)
+					}
+					add(Case{run, "list", f.name, size, side}, "peak-rss-B", 3*cost)
+				}
+			}
+			for _, f := range formNames {
+				for _, figure := range []string{"all-sec", "all-cpu-sec", "rss-B", "object-B"} {
+					add(Case{run, "stream", f.name, size, Limit}, figure, float64(size)/10)
+				}
+			}
+			for i, side := range queues {
+				for _, figure := range queueFigures {
+					add(Case{run, "queue", "delayed", size, side}, figure.name, float64(size)*float64(1+i%2))
+				}
+			}
+		}
+	}
+	for i, r := range t.Results { // these are for one object already
+		if r.Figure == "object-B" || r.Figure == "item-B" {
+			t.Results[i].Value /= float64(r.Objects)
+		}
+	}
+	return t
+}
+
+// change multiplies some values.
+func change(t Table, by float64, which func(Result) bool) Table {
+	for i, r := range t.Results {
+		if which(r) {
+			t.Results[i].Value *= by
+		}
+	}
+	return t
+}
+
+func TestWhatIsSavedIsLoaded(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "growth.csv")
+	nothing, err := Load(file)
+	require.NoError(t, err)
+	require.Empty(t, nothing.Results)
+	want := straight()
+	require.NoError(t, want.Save(file))
+	got, err := Load(file)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+
+	require.NoError(t, os.WriteFile(file, []byte(strings.Join(columns, ",")+"\n1,stream\n"), 0o600))
+	_, err = Load(file)
+	require.ErrorContains(t, err, "wrong number of fields")
+}
+
+func TestTheSectionShowsTheLargestSizeOfAllSidesBesideTheLimit(t *testing.T) {
+	empty, err := Table{}.Section()
+	require.NoError(t, err)
+	require.Empty(t, empty, "nothing was measured, so the page says nothing")
+
+	text, err := straight().Section()
+	require.NoError(t, err)
+	require.Contains(t, text, "\n## How it grows to 100,000 objects\n")
+	require.Contains(t, text, "\n100,000 Pods:\n")
+	require.Contains(t, text, "\n| start until all are reconciled | 100 ks | 200 ks | 0.50 | 100 ks | 200 ks | 0.50 | 10.0 ks |\n")
+	require.Contains(t, text, "\n| peak memory, if the server has no WatchList | 300 kB | 600 kB | 0.50 | 300 kB | 600 kB | 0.50 | – |\n")
+	require.Contains(t, text, "\n| putting them off | 100 ks | 200 ks | 0.50 | 100 ks | 200 ks | 0.50 |\n")
+	require.Contains(t, text, "\nNothing grows faster than the number of objects")
+	require.Contains(t, text, "| Go | go1.26 |\n| run | 2026-11-30: quiet |\n", "a figure says nothing without the machine")
+	require.NotContains(t, text, "<no value>")
+
+	// The original needed more than there is.
+	without := straight()
+	without.Results = append([]Result{}, without.Results...)
+	kept := without.Results[:0]
+	for _, r := range without.Results {
+		if r.Form != "pods" || r.Objects < 100_000 || r.Side != "client-go" {
+			kept = append(kept, r)
+		}
+	}
+	without.Results = kept
+	text, err = without.Section()
+	require.NoError(t, err)
+	require.Contains(t, text, "\n10,000 Pods:\n")
+}
+
+// A ratio that only one run has found is what the machine did that day.
+func TestARatioIsShownIfTwoRunsAgree(t *testing.T) {
+	for _, c := range []struct {
+		what         string
+		ours, theirs [2]float64
+		want         string
+	}{
+		{"both have the same", [2]float64{1, 1}, [2]float64{2, 2}, "0.50"},
+		{"the machine was slower, and the ratio the same", [2]float64{1, 3}, [2]float64{2, 6}, "0.50"},
+		{"nearly", [2]float64{1, 1.2}, [2]float64{2, 2}, "0.55"},
+		{"they're too far apart", [2]float64{1, 1.3}, [2]float64{2, 2}, "–"},
+		{"nobody feels whether it's a twentieth or a fiftieth", [2]float64{1, 1}, [2]float64{20, 50}, "0.032"},
+		{"one wasn't measured", [2]float64{1, 0}, [2]float64{2, 2}, "–"},
+		{"neither had anything to measure", [2]float64{0, 0}, [2]float64{0, 0}, "–"},
+	} {
+		require.Equal(t, c.want, ratio(c.ours, c.theirs), c.what)
+	}
+}
+
+func TestACurveBendsIfEachObjectCostsMoreInBothRuns(t *testing.T) {
+	require.Empty(t, straight().Bends())
+	steep := func(r Result) bool {
+		return r.Objects == 100_000 && r.Side == "our manager" && r.Form == "pods" && r.Figure == "all-sec"
+	}
+	require.Equal(t, []string{"our manager, pods, stream: all-sec is 1.50 times as much for each object with 100,000 as with 10,000"},
+		change(straight(), 1.5, steep).Bends())
+	require.Empty(t, change(straight(), 1.5, func(r Result) bool { return steep(r) && r.Run == 2 }).Bends(), "one run has found it")
+	require.Empty(t, change(straight(), 1.2, steep).Bends(), "that's little")
+	require.Empty(t, change(straight(), 5, func(r Result) bool { return r.Objects == 10_000 }).Bends(), "below, the program itself decides")
+
+	text, err := change(straight(), 1.5, steep).Section()
+	require.NoError(t, err)
+	require.Contains(t, text, "\n- our manager, pods, stream: all-sec is 1.50 times as much")
+}
+
+func TestAPlotHasAllSidesAndTheLimit(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "plots")
+	require.NoError(t, straight().Draw(dir))
+	picture, err := os.ReadFile(filepath.Join(dir, "growth-start-pods.svg"))
+	require.NoError(t, err)
+	for _, want := range []string{"<svg", "for each object: Pods", ">100,000<", ">our manager<", ">client-go<", ">the limit<"} {
+		require.Contains(t, string(picture), want)
+	}
+	text, err := straight().Section()
+	require.NoError(t, err)
+	for _, p := range allPlots() {
+		require.Contains(t, text, "](plots/"+p.File+".svg)")
+		require.FileExists(t, filepath.Join(dir, p.File+".svg"))
+	}
+}
+
+func TestANumberHasThreeDigitsAndItsUnit(t *testing.T) {
+	for want, of := range map[string]Result{
+		"1.50 s": {Figure: "all-sec", Value: 1.5}, "12.3 ms": {Figure: "all-sec", Value: 0.0123}, "2.07 kB": {Figure: "object-B", Value: 2070},
+		"120": {Figure: "catch-up-reconciles", Value: 120}, "1.01 M": {Figure: "catch-up-reconciles", Value: 1_010_000}, "0 s": {Figure: "blocked-sec"},
+	} {
+		require.Equal(t, want, Number(of.Figure, of.Value))
+	}
+}

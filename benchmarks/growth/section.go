@@ -1,0 +1,237 @@
+package growth
+
+import (
+	_ "embed"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"github.com/loopwright/loopwright/benchmarks/internal/machine"
+	"github.com/loopwright/loopwright/benchmarks/internal/plots"
+)
+
+//go:embed section.md.tmpl
+var sectionText string
+
+// Limit is the side that no library can be better than.
+const Limit = "decoding"
+
+// runs are whole runs: a ratio is shown if both agree.
+var runs = []int{1, 2}
+
+// tooFar is how far two ratios that agree may be apart; that of two which are below plain doesn't matter.
+const tooFar, plain = 1.25, 0.1
+
+// The sides, ours before the original beside it.
+var (
+	programs = [4]string{"our manager", "controller-runtime", "our informer", "client-go"}
+	queues   = [4]string{"our priority queue", "controller-runtime", "our queue", "client-go"}
+)
+
+// workload is what all sides of a row do.
+type workload struct {
+	server, form string
+	sides        [4]string
+}
+
+// row is a line of a table.
+type row struct {
+	What   string
+	Cells  []string // of the four sides
+	Ratios []string // of ours to the original beside it, twice
+	Limit  string   // empty if there's none
+}
+
+// sides returns a figure of each of the four sides, which is 0 where it wasn't measured, in one run.
+func (t Table) sides(run int, w workload, objects int, figure string) (values [4]float64) {
+	for i, side := range w.sides {
+		values[i], _ = t.Value(Case{Run: run, Server: w.server, Form: w.form, Objects: objects, Side: side}, figure)
+	}
+	return values
+}
+
+// row has the means of both runs, and the ratios on which they agree. It's empty if nobody was measured.
+func (t Table) row(what string, w workload, objects int, figure, limit string) (r row, measured bool) {
+	r.What = what
+	var values [2][4]float64
+	for i, run := range runs {
+		values[i] = t.sides(run, w, objects, figure)
+	}
+	for side := range w.sides {
+		mean := (values[0][side] + values[1][side]) / 2
+		measured = measured || mean > 0
+		r.Cells = append(r.Cells, cell(figure, mean))
+	}
+	for ours := 0; ours < len(w.sides); ours += 2 {
+		r.Ratios = append(r.Ratios, ratio(
+			[2]float64{values[0][ours], values[1][ours]}, [2]float64{values[0][ours+1], values[1][ours+1]}))
+	}
+	if limit != "" {
+		r.Limit = cell(limit, t.mean(Case{Server: w.server, Form: w.form, Objects: objects, Side: Limit}, limit))
+	}
+	return r, measured
+}
+
+// mean is that of both runs; 0 if one wasn't measured.
+func (t Table) mean(c Case, figure string) (sum float64) {
+	for _, run := range runs {
+		c.Run = run
+		value, found := t.Value(c, figure)
+		if !found {
+			return 0
+		}
+		sum += value
+	}
+	return sum / float64(len(runs))
+}
+
+func cell(figure string, value float64) string {
+	if value == 0 {
+		return "–"
+	}
+	return Number(figure, value)
+}
+
+// ratio is shown if both runs have about the same.
+func ratio(ours, theirs [2]float64) string {
+	if min(ours[0], ours[1], theirs[0], theirs[1]) <= 0 {
+		return "–"
+	}
+	first, second := ours[0]/theirs[0], ours[1]/theirs[1]
+	if max(first, second) > tooFar*min(first, second) && max(first, second) > plain {
+		return "–"
+	}
+	mean := math.Sqrt(first * second)
+	switch {
+	case mean < plain:
+		return strconv.FormatFloat(mean, 'f', 3, 64)
+	case mean >= 10:
+		return strconv.FormatFloat(mean, 'f', 0, 64)
+	default:
+		return strconv.FormatFloat(mean, 'f', 2, 64)
+	}
+}
+
+type table struct {
+	Title      string
+	A, B, C, D string
+	Limited    bool
+	Rows       []row
+}
+
+// figures are those of the tables.
+var figures = []struct{ name, limit, what string }{
+	{"first-sec", "all-sec", "start to the first reconcile"},
+	{"all-sec", "all-sec", "start until all are reconciled"},
+	{"all-cpu-sec", "all-cpu-sec", "processor time until then"},
+	{"peak-rss-B", "rss-B", "peak memory"},
+	{"rss-B", "rss-B", "steady memory"},
+	{"object-B", "object-B", "heap for each object"},
+	{"catch-up-sec", "all-sec", "catching up after an hour away"},
+	{"catch-up-cpu-sec", "all-cpu-sec", "processor time of that"},
+	{"catch-up-reconciles", "", "reconciles of that"},
+	{"catch-up-peak-rss-B", "rss-B", "peak memory of that"},
+	{"longest-read-sec", "", "longest read meanwhile"},
+	{"blocked-sec", "", "reader blocked by locks"},
+}
+
+var queueFigures = []struct{ name, what string }{
+	{"add-sec", "putting them off"},
+	{"item-B", "memory for each"},
+	{"fire-sec", "all are due: until the last is taken"},
+	{"fire-cpu-sec", "processor time of that"},
+}
+
+// Names of the forms and servers in texts.
+var formNames = []struct{ name, text string }{
+	{"metadata", "custom resources, metadata only"}, {"unstructured", "custom resources, unstructured"},
+	{"typed", "custom resources with a Go type"}, {"pods", "Pods"},
+}
+
+// tables has one for each form, at the largest size that all sides have, and one for the queues.
+func (t Table) tables() (all []table) {
+	for _, f := range formNames {
+		w := workload{"stream", f.name, programs}
+		size := t.largest(w, "all-sec")
+		if size == 0 {
+			continue
+		}
+		one := table{Title: fmt.Sprintf("%s %s", plots.Thousands(size), f.text), Limited: true,
+			A: w.sides[0], B: w.sides[1], C: w.sides[2], D: w.sides[3]}
+		for _, figure := range figures {
+			if r, measured := t.row(figure.what, w, size, figure.name, figure.limit); measured {
+				if r.Limit == "" {
+					r.Limit = "–"
+				}
+				one.Rows = append(one.Rows, r)
+			}
+		}
+		w.server = "list"
+		if r, measured := t.row("peak memory, if the server has no WatchList", w, size, "peak-rss-B", ""); measured {
+			r.Limit = "–"
+			one.Rows = append(one.Rows, r)
+		}
+		all = append(all, one)
+	}
+	w := workload{"queue", "delayed", queues}
+	if size := t.largest(w, "fire-sec"); size > 0 {
+		one := table{Title: plots.Thousands(size) + " items that a queue has put off until one moment",
+			A: w.sides[0], B: w.sides[1], C: w.sides[2], D: w.sides[3]}
+		for _, figure := range queueFigures {
+			r, _ := t.row(figure.what, w, size, figure.name, "")
+			one.Rows = append(one.Rows, r)
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// largest is the largest size at which both runs have a figure of all sides.
+func (t Table) largest(w workload, figure string) (size int) {
+	for _, objects := range t.sizes() {
+		all := true
+		for _, run := range runs {
+			values := t.sides(run, w, objects, figure)
+			all = all && slices.Min(values[:]) > 0
+		}
+		if all {
+			size = objects
+		}
+	}
+	return size
+}
+
+// sizes are all that were measured, in order.
+func (t Table) sizes() (all []int) {
+	for _, r := range t.Results {
+		if !slices.Contains(all, r.Objects) {
+			all = append(all, r.Objects)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Section is that of docs/benchmarks.md; it's empty if nothing was measured.
+func (t Table) Section() (string, error) {
+	if len(t.Results) == 0 {
+		return "", nil
+	}
+	parsed, err := template.New("section").Parse(sectionText)
+	if err != nil {
+		return "", err
+	}
+	sizes := t.sizes()
+	var text strings.Builder
+	err = parsed.Execute(&text, struct {
+		Most   string
+		Plots  []Plot
+		Tables []table
+		Bends  []string
+		Facts  []machine.Fact
+	}{plots.Thousands(sizes[len(sizes)-1]), t.drawable(), t.tables(), t.Bends(), t.Facts})
+	return text.String(), err
+}
