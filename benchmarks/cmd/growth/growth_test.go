@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -11,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/benchmarks/growth"
 	"github.com/loopwright/loopwright/internal/fakeapi"
@@ -47,20 +45,18 @@ func TestAllLibrariesSeeAllObjectsAndWhatHasChanged(t *testing.T) {
 				t.Run(fmt.Sprint(f.name, "/", s.name, "/streams=", streams), func(t *testing.T) {
 					t.Parallel()
 					url := serveTest(t, f, objects, streams)
-					asked, p := &requests{asked: make(chan struct{}, 1)}, newProgress(objects)
-					config := &rest.Config{Host: url, QPS: -1}
-					config.Wrap(func(next http.RoundTripper) http.RoundTripper { asked.next = next; return asked })
-					going, err := s.start(program{config: config, form: f, seen: p.see})
+					m, err := newMeasured(s, f, objects, url, "")
 					require.NoError(t, err)
-					require.NoError(t, p.wait(p.done, "all objects"))
-					require.EqualValues(t, objects, p.reconciles.Load(), "each once")
-					require.NoError(t, going.read(namespaceOf(1), nameOf(1)))
+					require.NoError(t, m.start())
+					require.EqualValues(t, objects, m.progress.reconciles.Load(), "each once")
+					require.NoError(t, m.going.read(namespaceOf(1), nameOf(1)))
 
-					require.NoError(t, measureRelists(going, p, asked, url))
-					require.Equal(t, lastAlone, p.world.epoch)
-					require.Error(t, going.read(namespaceOf(1), nameOf(1)), "it was deleted")
-					require.NoError(t, going.read(namespaceOf(objects), nameOf(objects)), "it's new")
-					require.NoError(t, going.stop())
+					require.NoError(t, m.comeBack())
+					require.Error(t, m.going.read(namespaceOf(1), nameOf(1)), "it was deleted")
+					require.NoError(t, m.going.read(namespaceOf(objects), nameOf(objects)), "it's new")
+					require.NoError(t, m.read())
+					require.Equal(t, lastAlone, m.progress.world.epoch)
+					require.NoError(t, m.going.stop())
 				})
 			}
 		}

@@ -39,6 +39,7 @@ type settings struct {
 	cluster bool
 	anew    bool
 	memory  float64 // bytes that a process may have; 0 means most of what's free
+	profile string  // a directory, or nothing; for a measured process, what its files' names begin with
 }
 
 func main() {
@@ -54,6 +55,7 @@ func main() {
 	flag.BoolVar(&s.cluster, "cluster", false, "measure on an embedded cluster, too: up to 100,000 objects")
 	flag.BoolVar(&s.anew, "new", false, "forget what was measured before")
 	flag.Float64Var(&gigabytes, "memory", 0, "end a process that takes more gigabytes (default: 80 % of what's free)")
+	flag.StringVar(&s.profile, "profile", "", "write processor profiles of the start and of the hour away to this directory; they cost some time")
 	flag.StringVar(&part, "part", "", "for the command itself: serve, measure, queue or decode")
 	flag.StringVar(&formName, "form", "", "for the command itself")
 	flag.StringVar(&sideName, "side", "", "for the command itself")
@@ -74,7 +76,10 @@ func main() {
 	case "serve":
 		err = serve(f, objects, way == stream)
 	case "measure":
-		err = measure(named(sides, sideName, func(s side) string { return s.name }), f, objects, server, kubeconfig)
+		var m *measured
+		if m, err = newMeasured(named(sides, sideName, func(s side) string { return s.name }), f, objects, server, kubeconfig); err == nil {
+			err = m.run(profile(s.profile))
+		}
 	case "queue":
 		err = measureQueue(named(queueSides, sideName, func(s queueSide) string { return s.name }), objects)
 	case "decode":

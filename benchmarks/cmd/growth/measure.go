@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -18,97 +19,116 @@ func tell(figure string, value float64) {
 	_ = json.NewEncoder(os.Stdout).Encode(map[string]float64{figure: value})
 }
 
-// measure is the process of one side. The server is this program's own, unless there's a kubeconfig.
-func measure(s side, f form, objects int, server, kubeconfig string) error {
-	silence()
-	config := &rest.Config{Host: server}
+// measured is the process of one side.
+type measured struct {
+	side     side
+	form     form
+	server   string // this program's own; empty if it's a real one
+	config   *rest.Config
+	progress *progress
+	asked    *requests
+	going    running
+}
+
+func newMeasured(s side, f form, objects int, server, kubeconfig string) (*measured, error) {
+	m := &measured{side: s, form: f, server: server, config: &rest.Config{Host: server},
+		progress: newProgress(objects), asked: &requests{asked: make(chan struct{}, 1)}}
 	if kubeconfig != "" {
 		var err error
-		if config, err = clientcmd.BuildConfigFromFlags("", kubeconfig); err != nil {
+		if m.config, err = clientcmd.BuildConfigFromFlags("", kubeconfig); err != nil {
+			return nil, err
+		}
+	}
+	m.config.QPS = -1
+	m.config.Wrap(func(next http.RoundTripper) http.RoundTripper { m.asked.next = next; return m.asked })
+	return m, nil
+}
+
+// run measures the start. If the server is this program's own, an hour passes then that the side hears nothing of, so that what
+// it knows is too old to watch on from. And then once more, with one change, while somebody reads.
+func (m *measured) run(p profile) error {
+	silence()
+	before := liveHeap()
+	if err := p.during("start", m.start); err != nil {
+		return err
+	}
+	live := liveHeap()
+	tell("heap-B", live)
+	tell("object-B", (live-before)/float64(m.progress.world.objects))
+	tell("rss-B", restingMemory())
+	if m.server != "" {
+		if err := p.during("away", m.comeBack); err != nil {
+			return err
+		}
+		if err := m.read(); err != nil {
 			return err
 		}
 	}
-	config.QPS = -1
-	asked := &requests{asked: make(chan struct{}, 1)}
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { asked.next = next; return asked })
+	return m.going.stop()
+}
 
-	p := newProgress(objects)
-	before, heap := liveHeap(), watchHeap()
-	clock := startClock()
-	going, err := s.start(program{config: config, form: f, seen: p.see})
-	if err != nil {
+func (m *measured) start() (err error) {
+	heap, clock := watchHeap(), startClock()
+	if m.going, err = m.side.start(program{config: m.config, form: m.form, seen: m.progress.see}); err != nil {
 		return err
 	}
-	if err := p.wait(p.first, "the first reconcile"); err != nil {
+	if err := m.progress.wait(m.progress.first, "the first reconcile"); err != nil {
 		return err
 	}
 	clock.tell("first")
-	if err := p.wait(p.done, "all reconciles"); err != nil {
+	if err := m.progress.wait(m.progress.done, "all reconciles"); err != nil {
 		return err
 	}
 	clock.tell("all")
-	tell(growth.Seen, float64(objects))
 	tell("peak-heap-B", heap.stop())
 	tell("peak-rss-B", memory("VmHWM"))
-	live := liveHeap()
-	tell("heap-B", live)
-	tell("object-B", (live-before)/float64(objects))
-	tell("rss-B", restingMemory())
-	if server != "" {
-		if err := measureRelists(going, p, asked, server); err != nil {
-			return err
-		}
-	}
-	return going.stop()
+	tell(growth.Seen, float64(m.progress.reconciles.Load()))
+	return nil
 }
 
-// measureRelists lets an hour pass that the program hears nothing of: what it knows is too old then to watch on from. Then it
-// does so once more, with one change, while somebody reads. The pause that a client makes before it asks for the objects again
-// is random, and doesn't count.
-func measureRelists(going running, p *progress, asked *requests, server string) error {
-	relist := func() error {
-		p.expect()
-		asked.forget()
-		response, err := http.Get(server + "/next")
-		if err != nil {
-			return err
-		}
-		if err := response.Body.Close(); err != nil {
-			return err
-		}
-		return p.wait(asked.asked, "a request for the objects")
-	}
-
-	forgetPeak()
-	if err := relist(); err != nil {
-		return err
-	}
-	clock := startClock()
-	if err := p.wait(p.done, "the reconciles of an hour"); err != nil {
-		return err
-	}
-	tell("catch-up-sec", clock.time().Seconds())
-	p.rest() // a program may go on with reconciles in vain
-	tell("catch-up-cpu-sec", clock.processorTime().Seconds())
-	tell("catch-up-reconciles", float64(p.reconciles.Load()))
-	tell("catch-up-peak-rss-B", memory("VmHWM"))
-
-	middle := p.world.objects / 2
-	if err := going.read(namespaceOf(middle), nameOf(middle)); err != nil {
-		return fmt.Errorf("reading an object: %w", err)
-	}
-	if err := relist(); err != nil {
-		return err
-	}
-	r := startReader(func() { _ = going.read(namespaceOf(middle), nameOf(middle)) })
-	err := p.wait(p.done, "the reconcile of the last object")
-	longest, blocked := r.stop()
+// relist begins the next epoch, and returns when the side asks for all objects. The pause before that is random.
+func (m *measured) relist() error {
+	m.progress.expect()
+	m.asked.forget()
+	response, err := http.Get(m.server + "/next")
 	if err != nil {
 		return err
 	}
+	return errors.Join(response.Body.Close(), m.progress.wait(m.asked.asked, "a request for the objects"))
+}
+
+func (m *measured) comeBack() error {
+	forgetPeak()
+	if err := m.relist(); err != nil {
+		return err
+	}
+	clock := startClock()
+	if err := m.progress.wait(m.progress.done, "the reconciles of an hour"); err != nil {
+		return err
+	}
+	tell("catch-up-sec", clock.time().Seconds())
+	m.progress.rest() // a program may go on with reconciles in vain
+	tell("catch-up-cpu-sec", clock.processorTime().Seconds())
+	tell("catch-up-reconciles", float64(m.progress.reconciles.Load()))
+	tell("catch-up-peak-rss-B", memory("VmHWM"))
+	return nil
+}
+
+func (m *measured) read() error {
+	middle := m.progress.world.objects / 2
+	read := func() error { return m.going.read(namespaceOf(middle), nameOf(middle)) }
+	if err := read(); err != nil {
+		return fmt.Errorf("reading an object: %w", err)
+	}
+	if err := m.relist(); err != nil {
+		return err
+	}
+	r := startReader(func() { _ = read() })
+	err := m.progress.wait(m.progress.done, "the reconcile of the last object")
+	longest, blocked := r.stop()
 	tell("longest-read-sec", longest.Seconds())
 	tell("blocked-sec", blocked)
-	return nil
+	return err
 }
 
 // clock is the time on the wall, and that of all processors.

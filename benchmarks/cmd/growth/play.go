@@ -166,7 +166,16 @@ func (p *player) inMemory(ctx context.Context, c growth.Case) (results []growth.
 	if c.Side == decoding {
 		part = "decode"
 	}
-	return p.process(ctx, c, "-part", part, "-side", c.Side, "-form", f.name, "-objects", objects, "-server", server)
+	return p.process(ctx, c, "-part", part, "-side", c.Side, "-form", f.name, "-objects", objects, "-server", server,
+		"-profile", p.profileOf(c))
+}
+
+// profileOf is what the names of a case's profiles begin with.
+func (p *player) profileOf(c growth.Case) string {
+	if p.profile == "" {
+		return ""
+	}
+	return filepath.Join(p.profile, strings.ReplaceAll(fmt.Sprint(c.Server, "-", c.Form, "-", c.Objects, "-", c.Side, "-", c.Run), " ", "-"))
 }
 
 // process runs this command as the process that's measured, and collects what it tells.
