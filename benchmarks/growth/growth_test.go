@@ -26,6 +26,9 @@ func straight() Table {
 						add(Case{run, "stream", f.name, size, side}, figure.name, cost)
 					}
 					add(Case{run, "list", f.name, size, side}, "peak-rss-B", 3*cost)
+					for _, figure := range []string{"first-sec", "all-sec", "all-cpu-sec", "peak-rss-B"} {
+						add(Case{run, "cluster", f.name, size / 10, side}, figure, 2*cost)
+					}
 				}
 			}
 			for _, f := range formNames {
@@ -85,6 +88,7 @@ func TestTheSectionShowsTheLargestSizeOfAllSidesBesideTheLimit(t *testing.T) {
 	require.Contains(t, text, "\n100,000 Pods:\n")
 	require.Contains(t, text, "\n| start until all are reconciled | 100 ks | 200 ks | 0.50 | 100 ks | 200 ks | 0.50 | 10.0 ks |\n")
 	require.Contains(t, text, "\n| peak memory, if the server has no WatchList | 300 kB | 600 kB | 0.50 | 300 kB | 600 kB | 0.50 | – |\n")
+	require.Contains(t, text, "\n| peak memory, 10,000 on a real API server | 200 kB | 400 kB | 0.50 | 200 kB | 400 kB | 0.50 | – |\n")
 	require.Contains(t, text, "\n| putting them off | 100 ks | 200 ks | 0.50 | 100 ks | 200 ks | 0.50 |\n")
 	require.Contains(t, text, "\nNothing grows faster than the number of objects")
 	require.Contains(t, text, "| Go | go1.26 |\n| run | 2026-11-30: quiet |\n", "a figure says nothing without the machine")

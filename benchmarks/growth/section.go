@@ -138,6 +138,10 @@ var figures = []struct{ name, limit, what string }{
 	{"blocked-sec", "", "reader blocked by locks"},
 }
 
+var onCluster = []struct{ name, what string }{
+	{"first-sec", "start to the first reconcile"}, {"all-cpu-sec", "processor time until all are reconciled"}, {"peak-rss-B", "peak memory"},
+}
+
 var queueFigures = []struct{ name, what string }{
 	{"add-sec", "putting them off"},
 	{"item-B", "memory for each"},
@@ -173,6 +177,15 @@ func (t Table) tables() (all []table) {
 		if r, measured := t.row("peak memory, if the server has no WatchList", w, size, "peak-rss-B", ""); measured {
 			r.Limit = "–"
 			one.Rows = append(one.Rows, r)
+		}
+		w.server = "cluster"
+		if size := t.largest(w, "all-sec"); size > 0 {
+			for _, figure := range onCluster {
+				what := fmt.Sprintf("%s, %s on a real API server", figure.what, plots.Thousands(size))
+				r, _ := t.row(what, w, size, figure.name, "")
+				r.Limit = "–"
+				one.Rows = append(one.Rows, r)
+			}
 		}
 		all = append(all, one)
 	}

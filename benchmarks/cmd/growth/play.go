@@ -68,7 +68,9 @@ func play(ctx context.Context, s settings, out io.Writer) error {
 	for run := 1; run <= s.runs; run++ {
 		p.all(ctx, s.cases(run, stream, list, noServer), p.inMemory)
 		if s.cluster {
-			p.onCluster(ctx, run)
+			if err := p.onCluster(ctx, run); err != nil {
+				p.failures = append(p.failures, fmt.Errorf("on a cluster: %w", err))
+			}
 		}
 	}
 	if err := errors.Join(p.failures...); err != nil || ctx.Err() != nil {
@@ -94,8 +96,7 @@ type player struct {
 // all measures cases, unless they've been measured before.
 func (p *player) all(ctx context.Context, cases []growth.Case, measure func(context.Context, growth.Case) ([]growth.Result, error)) {
 	for i, c := range cases {
-		name := fmt.Sprint(c.Server, " ", c.Form, " ", c.Objects, " ", c.Side)
-		if _, done := p.table.Value(c, growth.Took); done || ctx.Err() != nil || !p.match.MatchString(name) {
+		if ctx.Err() != nil || !p.isOpen(c) {
 			continue
 		}
 		if limit, outgrew := p.outgrew(c); outgrew {
@@ -121,6 +122,12 @@ func (p *player) all(ctx context.Context, cases []growth.Case, measure func(cont
 			return
 		}
 	}
+}
+
+// isOpen reports whether a case is wanted, and wasn't measured before.
+func (p *player) isOpen(c growth.Case) bool {
+	_, done := p.table.Value(c, growth.Took)
+	return !done && p.match.MatchString(fmt.Sprint(c.Server, " ", c.Form, " ", c.Objects, " ", c.Side))
 }
 
 // outgrew reports whether the same with fewer objects took too much memory.
@@ -252,5 +259,3 @@ func (g *guard) stop() error {
 
 // freeMemory is what Linux could give to a process; 0 on other systems.
 func freeMemory() float64 { return kilobytes("/proc/meminfo", "MemAvailable") }
-
-func (p *player) onCluster(context.Context, int) {}
