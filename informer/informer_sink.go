@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -190,7 +189,7 @@ func (i informerSink[T]) recordStalled(deltas []delta[T]) {
 // from a backup, or now converts objects differently, sends different content under the same
 // version. And some servers send no versions at all (metrics.k8s.io).
 func isSame[T Object](a, b T) bool {
-	return a.GetResourceVersion() == b.GetResourceVersion() && reflect.DeepEqual(a, b)
+	return a.GetResourceVersion() == b.GetResourceVersion() && sameContent(a, b)
 }
 
 var errTransformedToNothing = errors.New("it returned no object")
