@@ -25,9 +25,9 @@ func allPlots() (all []Plot) {
 				workload{"stream", f.name, programs}, "peak-rss-B", "object-B", true})
 	}
 	return append(all,
-		Plot{"growth-away", "Catching up after an hour away, for each object: " + formNames[2].text,
+		Plot{"growth-away", "Catching up after an hour away, for each object: " + formNames[1].text,
 			workload{"stream", "typed", programs}, "catch-up-sec", "all-sec", true},
-		Plot{"growth-read", "The longest read during a relist: " + formNames[2].text,
+		Plot{"growth-read", "The longest read while catching up: " + formNames[1].text,
 			workload{"stream", "typed", programs}, "longest-read-sec", "", false},
 		Plot{"growth-fire", "Items that come due at one moment, until the last is taken, for each item",
 			workload{"queue", "delayed", queues}, "fire-sec", "", true})

@@ -135,7 +135,6 @@ var figures = []struct{ name, limit, what string }{
 	{"catch-up-reconciles", "", "reconciles of that"},
 	{"catch-up-peak-rss-B", "rss-B", "peak memory of that"},
 	{"longest-read-sec", "", "longest read meanwhile"},
-	{"blocked-sec", "", "reader blocked by locks"},
 }
 
 var onCluster = []struct{ name, what string }{
@@ -151,8 +150,7 @@ var queueFigures = []struct{ name, what string }{
 
 // Names of the forms and servers in texts.
 var formNames = []struct{ name, text string }{
-	{"metadata", "custom resources, metadata only"}, {"unstructured", "custom resources, unstructured"},
-	{"typed", "custom resources with a Go type"}, {"pods", "Pods"},
+	{"metadata", "custom resources, metadata only"}, {"typed", "custom resources"}, {"pods", "Pods"},
 }
 
 // tables has one for each form, at the largest size that all sides have, and one for the queues.
@@ -172,11 +170,6 @@ func (t Table) tables() (all []table) {
 				}
 				one.Rows = append(one.Rows, r)
 			}
-		}
-		w.server = "list"
-		if r, measured := t.row("peak memory, if the server has no WatchList", w, size, "peak-rss-B", ""); measured {
-			r.Limit = "–"
-			one.Rows = append(one.Rows, r)
 		}
 		w.server = "cluster"
 		if size := t.largest(w, "all-sec"); size > 0 {
@@ -198,6 +191,36 @@ func (t Table) tables() (all []table) {
 			one.Rows = append(one.Rows, r)
 		}
 		all = append(all, one)
+	}
+	return all
+}
+
+// Agreement says on how many of the tables' ratios the two runs agree.
+func (t Table) Agreement() string {
+	agreed, all := 0, 0
+	for _, table := range t.tables() {
+		for _, r := range table.Rows {
+			for _, ratio := range r.Ratios {
+				all++
+				if ratio != "–" {
+					agreed++
+				}
+			}
+		}
+	}
+	return fmt.Sprintf("The two runs agree on %d of %d ratios.", agreed, all)
+}
+
+// outgrown tells which processes needed more memory than there was.
+func (t Table) outgrown() (all []string) {
+	for _, r := range t.Results {
+		if r.Figure != Outgrew {
+			continue
+		}
+		text := fmt.Sprintf("%s, %s %s, %s: more than %s", r.Side, plots.Thousands(r.Objects), r.Form, r.Server, Number(r.Figure, r.Value))
+		if !slices.Contains(all, text) {
+			all = append(all, text)
+		}
 	}
 	return all
 }
@@ -240,11 +263,12 @@ func (t Table) Section() (string, error) {
 	sizes := t.sizes()
 	var text strings.Builder
 	err = parsed.Execute(&text, struct {
-		Most   string
-		Plots  []Plot
-		Tables []table
-		Bends  []string
-		Facts  []machine.Fact
-	}{plots.Thousands(sizes[len(sizes)-1]), t.drawable(), t.tables(), t.Bends(), t.Facts})
+		Most     string
+		Plots    []Plot
+		Tables   []table
+		Outgrown []string
+		Bends    []string
+		Facts    []machine.Fact
+	}{plots.Thousands(sizes[len(sizes)-1]), t.drawable(), t.tables(), t.outgrown(), t.Bends(), t.Facts})
 	return text.String(), err
 }

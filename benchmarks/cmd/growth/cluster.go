@@ -28,37 +28,38 @@ import (
 // mostOnCluster is how many objects of each kind a real server gets: it needs a millisecond to create one.
 const mostOnCluster = 100_000
 
-// onCluster measures the start on a real API server, which has both kinds: more of them for each size.
+// onCluster measures the start on a real API server, with the largest size that it gets. It has the objects of both kinds.
 func (p *player) onCluster(ctx context.Context, run int) (err error) {
-	small := p.settings
-	small.sizes = slices.DeleteFunc(slices.Clone(p.sizes), func(size int) bool { return size > mostOnCluster })
-	cases := small.cases(run, onCluster)
-	if !slices.ContainsFunc(cases, p.isOpen) || ctx.Err() != nil {
+	size := 0
+	for _, wanted := range p.sizes {
+		if wanted <= mostOnCluster {
+			size = wanted
+		}
+	}
+	open := slices.DeleteFunc(cases(run, []int{size}, onCluster), func(c growth.Case) bool { return !p.isOpen(c) })
+	if size == 0 || len(open) == 0 || ctx.Err() != nil {
 		return nil
 	}
+	limited, cancel := context.WithTimeout(ctx, enough)
+	defer cancel()
 	// No controller is needed, and each would take time and memory from what's measured.
-	c, err := cluster.Up(ctx, cluster.Options{Ephemeral: true, Parts: []cluster.Part{cluster.Etcd, cluster.APIServer}, Out: os.Stderr})
+	c, err := cluster.Up(limited, cluster.Options{Ephemeral: true, Parts: []cluster.Part{cluster.Etcd, cluster.APIServer}, Out: os.Stderr})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Down(context.WithoutCancel(ctx))) }()
 	config := c.RESTConfig()
 	config.QPS = -1
-	if err := installWidgets(ctx, config); err != nil {
+	if err := installWidgets(limited, config); err != nil {
 		return err
 	}
-	created := 0
-	for _, size := range small.sizes {
-		if err := p.create(ctx, config, created, size); err != nil {
-			return err
-		}
-		created = size
-		ofSize := slices.DeleteFunc(slices.Clone(cases), func(c growth.Case) bool { return c.Objects != size })
-		p.all(ctx, ofSize, func(ctx context.Context, measured growth.Case) ([]growth.Result, error) {
-			return p.process(ctx, measured, "-part", "measure", "-side", measured.Side, "-form", measured.Form,
-				"-objects", fmt.Sprint(size), "-cluster-config", c.Kubeconfig, "-profile", p.profileOf(measured))
-		})
+	if err := p.create(limited, config, size); err != nil {
+		return err
 	}
+	p.all(ctx, open, func(ctx context.Context, measured growth.Case) ([]growth.Result, error) {
+		return p.process(ctx, measured, "-part", "measure", "-side", measured.Side, "-form", measured.Form,
+			"-objects", fmt.Sprint(size), "-cluster-config", c.Kubeconfig, "-profile", p.profileOf(measured))
+	})
 	return nil
 }
 
@@ -81,8 +82,8 @@ func installWidgets(ctx context.Context, config *rest.Config) error {
 	}
 }
 
-// create creates the objects of both kinds with the numbers from the one up to the other, and the namespaces of each thousand.
-func (p *player) create(ctx context.Context, config *rest.Config, from, to int) error {
+// create creates the objects of both kinds, and the namespaces of each thousand.
+func (p *player) create(ctx context.Context, config *rest.Config, objects int) error {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return err
@@ -103,7 +104,7 @@ func (p *player) create(ctx context.Context, config *rest.Config, from, to int) 
 		}
 		return errors.Join(err, response.Body.Close())
 	}
-	for namespace := from / 1000; namespace <= (to-1)/1000; namespace++ {
+	for namespace := range (objects + 999) / 1000 {
 		name := namespaceOf(namespace * 1000)
 		if err := post("/api/v1/namespaces", fmt.Appendf(nil, `{"metadata":{"name":%q}}`, name)); err != nil {
 			return err
@@ -114,12 +115,12 @@ func (p *player) create(ctx context.Context, config *rest.Config, from, to int) 
 		object            pattern
 	}{{"/apis/" + wire.Widgets.String(), widgets.Resource, newObject(fullWidget())}, {"/api/v1", pods.Resource, newObject(fullPod())}}
 	said := time.Now()
-	for begin := from; begin < to; begin += 1000 {
+	for begin := 0; begin < objects; begin += 1000 {
 		if time.Since(said) > 20*time.Second {
 			said = time.Now()
-			fmt.Fprintf(p.out, "%8s  %d objects of each kind were created\n", time.Since(p.began).Round(time.Second), begin)
+			fmt.Fprintf(p.out, "%8s  created %d of %d objects of each kind\n", time.Since(p.began).Round(time.Second), begin, objects)
 		}
-		err := inParallel(begin, min(begin+1000, to), func(number int) error {
+		err := inParallel(begin, min(begin+1000, objects), func(number int) error {
 			for _, kind := range kinds {
 				collection := path.Join(kind.version, "namespaces", namespaceOf(number), kind.resource)
 				if err := post(collection, kind.object.appendTo(nil, number, 0)); err != nil {

@@ -3,8 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,12 +16,11 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// collection answers lists and watches of one kind the way an API server does, from a pattern: it keeps no object, and makes
-// one in a microsecond. So a million objects cost the server nothing that the program under test would have to share.
+// collection answers watches of one kind the way an API server does that has WatchList, from a pattern: it keeps no object, and
+// makes one in a microsecond. So a million objects cost the server nothing that the program under test would have to share.
 type collection struct {
-	form    form
-	streams bool         // answers a list by a watch (WatchList), if the client wants that
-	others  http.Handler // answers all other requests, such as discovery
+	form   form
+	others http.Handler // answers all other requests, such as discovery
 
 	encodings map[string]*encoding // by media type
 
@@ -35,12 +32,11 @@ type collection struct {
 // encoding is how the collection looks in a media type.
 type encoding struct {
 	info  runtime.SerializerInfo
-	item  pattern // in a list
-	added pattern // as a watch's event
+	added pattern // the event that brings an object
 }
 
-func newCollection(f form, objects int, streams bool, others http.Handler) (*collection, error) {
-	c := &collection{form: f, streams: streams, others: others, encodings: map[string]*encoding{},
+func newCollection(f form, objects int, others http.Handler) (*collection, error) {
+	c := &collection{form: f, others: others, encodings: map[string]*encoding{},
 		world: world{objects: objects}, expired: make(chan struct{})}
 	for _, mediaType := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf} {
 		if mediaType == runtime.ContentTypeProtobuf && f.resource == widgets && f.name != "metadata" {
@@ -52,11 +48,7 @@ func newCollection(f form, objects int, streams bool, others http.Handler) (*col
 		if err != nil {
 			return nil, err
 		}
-		item, err := e.encodeItem(f.full())
-		if err != nil {
-			return nil, err
-		}
-		e.item, e.added = newPattern(item), newPattern(added)
+		e.added = newPattern(added)
 		c.encodings[mediaType] = e
 	}
 	return c, nil
@@ -79,19 +71,6 @@ func (e *encoding) event(what string, object runtime.Object) ([]byte, error) {
 }
 
 func (e *encoding) isProtobuf() bool { return e.info.MediaType == runtime.ContentTypeProtobuf }
-
-// encodeItem is an item of a list, with what separates it from others.
-func (e *encoding) encodeItem(object runtime.Object) ([]byte, error) {
-	if !e.isProtobuf() {
-		item, err := runtime.Encode(e.info.Serializer, object)
-		return append(bytes.TrimSpace(item), ','), err
-	}
-	item, err := object.(interface{ Marshal() ([]byte, error) }).Marshal()
-	return append(binary.AppendUvarint([]byte{itemsTag}, uint64(len(item))), item...), err
-}
-
-// The numbers of the fields of every list in protobuf: 1 is the metadata, and 2 the items; both have a length.
-const metadataTag, itemsTag = 1<<3 | 2, 2<<3 | 2
 
 // next begins the next epoch. What a client knows of the one before is too old to watch on from.
 func (c *collection) next() {
@@ -119,30 +98,16 @@ func (c *collection) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	now, expired := c.world, c.expired
 	c.mu.Unlock()
-	query := r.URL.Query()
-	streams := query.Get("sendInitialEvents") == "true"
-	switch {
-	case streams && !c.streams:
-		refuse(w)
-	case query.Get("watch") == "":
-		w.Header().Set("Content-Type", e.info.MediaType)
-		_ = c.list(w, e, now) // an error means that the client has gone
-	default:
-		mediaType := e.info.MediaType
-		if e.isProtobuf() {
-			mediaType += ";stream=watch"
-		}
-		w.Header().Set("Content-Type", mediaType)
-		_ = c.watch(w, r, e, now, expired)
+	if r.URL.Query().Get("watch") == "" {
+		http.Error(w, "this server answers a list by a watch only", http.StatusNotImplemented)
+		return
 	}
-}
-
-// refuse answers like a server that doesn't know WatchList.
-func refuse(w http.ResponseWriter) {
-	w.Header().Set("Content-Type", runtime.ContentTypeJSON)
-	w.WriteHeader(http.StatusUnprocessableEntity)
-	_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
-		Status: metav1.StatusFailure, Reason: metav1.StatusReasonInvalid, Code: http.StatusUnprocessableEntity})
+	mediaType := e.info.MediaType
+	if e.isProtobuf() {
+		mediaType += ";stream=watch"
+	}
+	w.Header().Set("Content-Type", mediaType)
+	_ = c.watch(w, r, e, now, expired) // an error means that the client has gone
 }
 
 // all writes all objects that there are in a world.
@@ -210,73 +175,4 @@ func (c *collection) watch(w http.ResponseWriter, r *http.Request, e *encoding, 
 			return nil
 		}
 	}
-}
-
-// list writes all objects as one answer, as the API server does for a client that accepts what is in its cache.
-func (c *collection) list(w io.Writer, e *encoding, now world) error {
-	out := bufio.NewWriterSize(w, 64<<10)
-	write := e.listJSON
-	if e.isProtobuf() {
-		write = e.listProtobuf
-	}
-	kind := c.form.full().GetObjectKind().GroupVersionKind()
-	if err := write(out, now, runtime.TypeMeta{APIVersion: kind.GroupVersion().String(), Kind: kind.Kind + "List"}); err != nil {
-		return err
-	}
-	return out.Flush()
-}
-
-func (e *encoding) listJSON(out *bufio.Writer, now world, of runtime.TypeMeta) error {
-	_, err := fmt.Fprintf(out, `{"kind":%q,"apiVersion":%q,"metadata":{"resourceVersion":"%d"},"items":[`, of.Kind, of.APIVersion, now.now())
-	if err != nil {
-		return err
-	}
-	if err := e.item.all(&withoutLastComma{to: out}, now); err != nil {
-		return err
-	}
-	_, err = out.WriteString("]}")
-	return err
-}
-
-// withoutLastComma holds each comma back until something follows it.
-type withoutLastComma struct {
-	to    *bufio.Writer
-	comma bool
-}
-
-func (w *withoutLastComma) Write(item []byte) (int, error) {
-	if w.comma {
-		if err := w.to.WriteByte(','); err != nil {
-			return 0, err
-		}
-	}
-	w.comma = true
-	_, err := w.to.Write(item[:len(item)-1])
-	return len(item), err
-}
-
-// listProtobuf writes the length of the list first, which is that of all its objects.
-func (e *encoding) listProtobuf(out *bufio.Writer, now world, of runtime.TypeMeta) error {
-	meta, err := (&metav1.ListMeta{ResourceVersion: fmt.Sprint(now.now())}).Marshal()
-	if err != nil {
-		return err
-	}
-	head := append(binary.AppendUvarint([]byte{metadataTag}, uint64(len(meta))), meta...)
-	objects := now.end()
-	for number := range now.end() {
-		if now.version(number) == 0 {
-			objects--
-		}
-	}
-	length := len(head) + objects*len(e.item.encoded)
-	if _, err := out.WriteString("k8s\x00"); err != nil {
-		return err
-	}
-	_, err = (&runtime.Unknown{TypeMeta: of}).MarshalToWriter(out, length, func(out io.Writer) (int, error) {
-		if _, err := out.Write(head); err != nil {
-			return 0, err
-		}
-		return length, e.item.all(out, now)
-	})
-	return err
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -77,9 +76,6 @@ func decoderOf(f form, mediaType string) func([]byte) (object, error) {
 	}
 	info, _ := kruntime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), mediaType)
 	decoder := kruntime.Decoder(info.Serializer)
-	if f.name == "unstructured" {
-		decoder = unstructured.UnstructuredJSONScheme
-	}
 	return func(raw []byte) (object, error) {
 		decoded, _, err := decoder.Decode(raw, nil, nil)
 		if err != nil {

@@ -6,13 +6,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
@@ -30,8 +27,6 @@ func ourInformer(p program) (running, error) {
 	switch p.form.name {
 	case "metadata":
 		return ourInformerOf[*metav1.PartialObjectMetadata](p)
-	case "unstructured":
-		return ourInformerOf[*unstructured.Unstructured](p)
 	case "typed":
 		return ourInformerOf[*wire.Widget](p)
 	default:
@@ -159,18 +154,10 @@ func sharedInformer(p program) (cache.SharedIndexInformer, error) {
 			return nil, err
 		}
 		return metadatainformer.NewSharedInformerFactory(client, 0).ForResource(p.form.resource).Informer(), nil
-	case "unstructured":
-		client, err := dynamic.NewForConfig(p.config)
-		if err != nil {
-			return nil, err
-		}
-		return dynamicinformer.NewDynamicSharedInformerFactory(client, 0).ForResource(p.form.resource).Informer(), nil
 	case "typed":
 		return sharedWidgets(p.config)
 	default:
-		config := rest.CopyConfig(p.config)
-		config.ContentType = runtime.ContentTypeProtobuf
-		client, err := kubernetes.NewForConfig(config)
+		client, err := kubernetes.NewForConfig(p.config)
 		if err != nil {
 			return nil, err
 		}

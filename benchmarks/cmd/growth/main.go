@@ -5,12 +5,13 @@
 //	go run ./cmd/growth                               two whole runs of all sizes, into ../.loopwright/growth.csv
 //	go run ./cmd/growth -report ../docs               the same, and then docs/growth.csv and its plots;
 //	                                                  go run ./cmd/ratios -page ../docs writes the page with them
-//	go run ./cmd/growth -sizes 1000,10000 -runs 1     less
+//	go run ./cmd/growth -runs 1                       only the first run; the command without it adds the second
+//	go run ./cmd/growth -sizes 1000,10000             less
 //	go run ./cmd/growth -run 'stream pods .* our'     some of the cases
 //	go run ./cmd/growth -cluster -sizes 1000,10000    on a real API server, too
 //
-// Each case is a process, and so is its server, whose memory and time don't count. A command that was stopped goes on where it
-// was: it keeps what it has finished. -new begins anew.
+// Each case is a process, and so is its server, whose memory and time don't count. The table is saved after each case, so a
+// command that was stopped goes on where it was. -new begins anew.
 //
 // Data flow: main -> play (the cases) -> a process for each (measure, measureQueue, measureDecoding) and its server (serve) ->
 // the table of package growth, which makes the section of docs/benchmarks.md of it.
@@ -44,27 +45,29 @@ type settings struct {
 
 func main() {
 	var s settings
-	var sizes, match, part, formName, sideName, way, server, kubeconfig string
+	var sizes, match, part, formName, sideName, server, kubeconfig string
 	var objects int
 	var gigabytes float64
 	flag.StringVar(&s.file, "file", "../.loopwright/growth.csv", "keep what was measured there")
 	flag.StringVar(&s.report, "report", "", "when all is measured, write growth.csv and its plots to this directory")
-	flag.StringVar(&sizes, "sizes", "1000,10000,100000,1000000", "how many objects")
+	flag.StringVar(&sizes, "sizes", "10000,100000,1000000", "how many objects")
 	flag.IntVar(&s.runs, "runs", 2, "how often to measure each case; a ratio is shown if two whole runs agree")
 	flag.StringVar(&match, "run", "", "which cases: a regular expression for server, form, objects and side, such as 'stream pods 1000 client-go'")
-	flag.BoolVar(&s.cluster, "cluster", false, "measure on an embedded cluster, too: up to 100,000 objects")
+	flag.BoolVar(&s.cluster, "cluster", false, "measure on an embedded cluster, too, with the largest size up to 100,000")
 	flag.BoolVar(&s.anew, "new", false, "forget what was measured before")
 	flag.Float64Var(&gigabytes, "memory", 0, "end a process that takes more gigabytes (default: 80 % of what's free)")
 	flag.StringVar(&s.profile, "profile", "", "write processor profiles of the start and of the hour away to this directory; they cost some time")
 	flag.StringVar(&part, "part", "", "for the command itself: serve, measure, queue or decode")
 	flag.StringVar(&formName, "form", "", "for the command itself")
 	flag.StringVar(&sideName, "side", "", "for the command itself")
-	flag.StringVar(&way, "way", "", "for the command itself")
 	flag.StringVar(&server, "server", "", "for the command itself")
 	flag.StringVar(&kubeconfig, "cluster-config", "", "for the command itself")
 	flag.IntVar(&objects, "objects", 0, "for the command itself")
 	flag.Parse()
 	s.memory = gigabytes * 1e9
+	if part != "" {
+		endWithParent()
+	}
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -74,7 +77,7 @@ func main() {
 	case "":
 		err = s.run(ctx, sizes, match)
 	case "serve":
-		err = serve(f, objects, way == stream)
+		err = serve(f, objects)
 	case "measure":
 		var m *measured
 		if m, err = newMeasured(named(sides, sideName, func(s side) string { return s.name }), f, objects, server, kubeconfig); err == nil {

@@ -26,7 +26,7 @@ func ourManager(p program) (running, error) {
 		return running{}, err
 	}
 	get := func(ctx context.Context, name types.NamespacedName) error {
-		return m.GetCache().Get(ctx, name, p.form.empty()) // a manager's client doesn't read unstructured objects from the cache
+		return m.GetCache().Get(ctx, name, p.form.empty())
 	}
 	err = ctrl.NewControllerManagedBy(m).For(p.form.empty()).Complete(reconcile.Func(func(ctx context.Context, r ctrl.Request) (ctrl.Result, error) {
 		if err := client.IgnoreNotFound(get(ctx, r.NamespacedName)); err != nil {

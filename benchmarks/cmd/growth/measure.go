@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -45,22 +44,17 @@ func newMeasured(s side, f form, objects int, server, kubeconfig string) (*measu
 }
 
 // run measures the start. If the server is this program's own, an hour passes then that the side hears nothing of, so that what
-// it knows is too old to watch on from. And then once more, with one change, while somebody reads.
+// it knows is too old to watch on from.
 func (m *measured) run(p profile) error {
 	silence()
 	before := liveHeap()
 	if err := p.during("start", m.start); err != nil {
 		return err
 	}
-	live := liveHeap()
-	tell("heap-B", live)
-	tell("object-B", (live-before)/float64(m.progress.world.objects))
+	tell("object-B", (liveHeap()-before)/float64(m.progress.world.objects))
 	tell("rss-B", restingMemory())
 	if m.server != "" {
 		if err := p.during("away", m.comeBack); err != nil {
-			return err
-		}
-		if err := m.read(); err != nil {
 			return err
 		}
 	}
@@ -68,67 +62,46 @@ func (m *measured) run(p profile) error {
 }
 
 func (m *measured) start() (err error) {
-	heap, clock := watchHeap(), startClock()
+	clock := startClock()
 	if m.going, err = m.side.start(program{config: m.config, form: m.form, seen: m.progress.see}); err != nil {
 		return err
 	}
-	if err := m.progress.wait(m.progress.first, "the first reconcile"); err != nil {
-		return err
-	}
-	clock.tell("first")
-	if err := m.progress.wait(m.progress.done, "all reconciles"); err != nil {
-		return err
-	}
+	<-m.progress.first
+	tell("first-sec", clock.time().Seconds())
+	<-m.progress.done
 	clock.tell("all")
-	tell("peak-heap-B", heap.stop())
 	tell("peak-rss-B", memory("VmHWM"))
 	tell(growth.Seen, float64(m.progress.reconciles.Load()))
 	return nil
 }
 
-// relist begins the next epoch, and returns when the side asks for all objects. The pause before that is random.
-func (m *measured) relist() error {
+// comeBack begins the next epoch. The clock starts when the side asks for all objects, because the pause before that is random.
+func (m *measured) comeBack() error {
+	middle := m.progress.world.objects / 2
+	read := func() error { return m.going.read(namespaceOf(middle), nameOf(middle)) }
+	if err := read(); err != nil {
+		return fmt.Errorf("reading an object: %w", err)
+	}
+	forgetPeak()
 	m.progress.expect()
 	m.asked.forget()
 	response, err := http.Get(m.server + "/next")
 	if err != nil {
 		return err
 	}
-	return errors.Join(response.Body.Close(), m.progress.wait(m.asked.asked, "a request for the objects"))
-}
-
-func (m *measured) comeBack() error {
-	forgetPeak()
-	if err := m.relist(); err != nil {
+	if err := response.Body.Close(); err != nil {
 		return err
 	}
-	clock := startClock()
-	if err := m.progress.wait(m.progress.done, "the reconciles of an hour"); err != nil {
-		return err
-	}
+	<-m.asked.asked
+	clock, reader := startClock(), startReader(func() { _ = read() })
+	<-m.progress.done
 	tell("catch-up-sec", clock.time().Seconds())
+	tell("longest-read-sec", reader.stop().Seconds())
 	m.progress.rest() // a program may go on with reconciles in vain
 	tell("catch-up-cpu-sec", clock.processorTime().Seconds())
 	tell("catch-up-reconciles", float64(m.progress.reconciles.Load()))
 	tell("catch-up-peak-rss-B", memory("VmHWM"))
 	return nil
-}
-
-func (m *measured) read() error {
-	middle := m.progress.world.objects / 2
-	read := func() error { return m.going.read(namespaceOf(middle), nameOf(middle)) }
-	if err := read(); err != nil {
-		return fmt.Errorf("reading an object: %w", err)
-	}
-	if err := m.relist(); err != nil {
-		return err
-	}
-	r := startReader(func() { _ = read() })
-	err := m.progress.wait(m.progress.done, "the reconcile of the last object")
-	longest, blocked := r.stop()
-	tell("longest-read-sec", longest.Seconds())
-	tell("blocked-sec", blocked)
-	return err
 }
 
 // clock is the time on the wall, and that of all processors.

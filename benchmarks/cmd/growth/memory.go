@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 )
@@ -16,42 +15,9 @@ import (
 func liveHeap() float64 {
 	runtime.GC()
 	runtime.GC() // the first one leaves what has finalizers, and what pools hold
-	return heapNow()
-}
-
-func heapNow() float64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
 	return float64(sample[0].Value.Uint64())
-}
-
-// heapWatch looks at the size of the heap, garbage included, every ten milliseconds.
-type heapWatch struct {
-	end  chan struct{} // closed by stop
-	done sync.WaitGroup
-	peak float64
-}
-
-func watchHeap() *heapWatch {
-	w := &heapWatch{end: make(chan struct{})}
-	w.done.Go(func() {
-		for {
-			w.peak = max(w.peak, heapNow())
-			select {
-			case <-w.end:
-				return
-			case <-time.After(10 * time.Millisecond):
-			}
-		}
-	})
-	return w
-}
-
-// stop returns the largest size.
-func (w *heapWatch) stop() float64 {
-	close(w.end)
-	w.done.Wait()
-	return w.peak
 }
 
 // memory is what Linux says of this process: VmRSS is what it has in memory now, VmHWM the most that it had. It's 0 on other

@@ -6,7 +6,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -39,7 +38,6 @@ var (
 // forms are those that are measured.
 var forms = []form{
 	{"metadata", widgetKind, widgets, emptyMetadata, func() object { return fullMetadata() }},
-	{"unstructured", widgetKind, widgets, emptyUnstructured, func() object { return fullWidget() }},
 	{"typed", widgetKind, widgets, func() object { return &wire.Widget{} }, func() object { return fullWidget() }},
 	{"pods", podKind, pods, func() object { return &corev1.Pod{} }, func() object { return fullPod() }},
 }
@@ -48,12 +46,6 @@ func emptyMetadata() object {
 	m := &metav1.PartialObjectMetadata{}
 	m.SetGroupVersionKind(widgetKind)
 	return m
-}
-
-func emptyUnstructured() object {
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(widgetKind)
-	return u
 }
 
 // written is when all objects were created.

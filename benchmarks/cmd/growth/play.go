@@ -19,32 +19,43 @@ import (
 	"github.com/loopwright/loopwright/benchmarks/growth"
 )
 
-// How the API server answers.
+// Where the objects come from: all servers stream them (WatchList).
 const (
-	stream    = "stream"  // a list comes as a watch (WatchList)
-	list      = "list"    // the server doesn't know WatchList
-	onCluster = "cluster" // a real server, which streams
+	stream    = "stream"  // the server of this command
+	onCluster = "cluster" // a real one
 	noServer  = "queue"
 )
 
-// cases are those of a run, in the order in which they're measured: the sides of a workload one after the other.
-func (s settings) cases(run int, servers ...string) (all []growth.Case) {
-	for _, size := range s.sizes {
+// enough is more time than a case needs on a machine that's worth measuring: the slowest takes five minutes for a million objects.
+const enough = 20 * time.Minute
+
+// cases are those of a run, the sides of a workload one after the other. The second run has them the other way round, so that
+// nobody always comes first.
+func cases(run int, sizes []int, servers ...string) (all []growth.Case) {
+	for _, size := range sizes {
 		for _, server := range servers {
+			var ofSize []growth.Case
+			add := func(form, side string) {
+				ofSize = append(ofSize, growth.Case{Run: run, Server: server, Form: form, Objects: size, Side: side})
+			}
 			if server == noServer {
 				for _, side := range queueSides {
-					all = append(all, growth.Case{Run: run, Server: server, Form: "delayed", Objects: size, Side: side.name})
+					add("delayed", side.name)
 				}
-				continue
+			} else {
+				for _, f := range forms {
+					for _, side := range sides {
+						add(f.name, side.name)
+					}
+					if server == stream {
+						add(f.name, decoding)
+					}
+				}
 			}
-			for _, f := range forms {
-				for _, side := range sides {
-					all = append(all, growth.Case{Run: run, Server: server, Form: f.name, Objects: size, Side: side.name})
-				}
-				if server == stream {
-					all = append(all, growth.Case{Run: run, Server: server, Form: f.name, Objects: size, Side: decoding})
-				}
+			if run%2 == 0 {
+				slices.Reverse(ofSize)
 			}
+			all = append(all, ofSize...)
 		}
 	}
 	return all
@@ -66,23 +77,24 @@ func play(ctx context.Context, s settings, out io.Writer) error {
 	}
 	p := &player{settings: s, table: table, out: out, began: time.Now()}
 	for run := 1; run <= s.runs; run++ {
-		p.all(ctx, s.cases(run, stream, list, noServer), p.inMemory)
+		p.all(ctx, cases(run, s.sizes, stream, noServer), p.inMemory)
 		if s.cluster {
 			if err := p.onCluster(ctx, run); err != nil {
 				p.failures = append(p.failures, fmt.Errorf("on a cluster: %w", err))
 			}
 		}
 	}
-	if err := errors.Join(p.failures...); err != nil || ctx.Err() != nil {
-		return errors.Join(err, ctx.Err())
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
 	for _, bend := range p.table.Bends() {
 		fmt.Fprintln(out, "It bends upwards:", bend)
 	}
-	if s.report == "" {
-		return nil
+	fmt.Fprintln(out, p.table.Agreement())
+	if s.report != "" {
+		p.failures = append(p.failures, p.write(ctx, s.report))
 	}
-	return p.write(ctx, s.report)
+	return errors.Join(p.failures...)
 }
 
 type player struct {
@@ -105,7 +117,12 @@ func (p *player) all(ctx context.Context, cases []growth.Case, measure func(cont
 		}
 		began := time.Now()
 		p.say(c, "%d of %d cases", i+1, len(cases))
-		results, err := measure(ctx, c)
+		limited, cancel := context.WithTimeoutCause(ctx, enough, fmt.Errorf("it took more than %s", enough))
+		results, err := measure(limited, c)
+		if err != nil && ctx.Err() == nil && limited.Err() != nil {
+			err = errors.Join(context.Cause(limited), err)
+		}
+		cancel()
 		if ctx.Err() != nil {
 			return
 		}
@@ -150,7 +167,7 @@ func (p *player) say(c growth.Case, format string, arguments ...any) {
 func summary(results []growth.Result) string {
 	var text []string
 	for _, r := range results {
-		if slices.Contains([]string{"first-sec", "all-sec", "peak-rss-B", "catch-up-sec", "longest-read-sec", "add-sec", "fire-sec"}, r.Figure) {
+		if slices.Contains([]string{"first-sec", "all-sec", "peak-rss-B", "catch-up-sec", "catch-up-peak-rss-B", "longest-read-sec", "add-sec", "fire-sec"}, r.Figure) {
 			text = append(text, strings.TrimSuffix(strings.TrimSuffix(r.Figure, "-sec"), "-rss-B")+" "+growth.Number(r.Figure, r.Value))
 		}
 	}
@@ -164,7 +181,7 @@ func (p *player) inMemory(ctx context.Context, c growth.Case) (results []growth.
 		return p.process(ctx, c, "-part", "queue", "-side", c.Side, "-objects", objects)
 	}
 	f := named(forms, c.Form, func(f form) string { return f.name })
-	server, stop, err := startServer(ctx, f, c.Objects, c.Server)
+	server, stop, err := startServer(ctx, f, c.Objects)
 	if err != nil {
 		return nil, err
 	}
@@ -187,10 +204,11 @@ func (p *player) profileOf(c growth.Case) string {
 
 // process runs this command as the process that's measured, and collects what it tells.
 func (p *player) process(ctx context.Context, c growth.Case, arguments ...string) (results []growth.Result, err error) {
-	command, err := self(ctx, arguments...)
+	command, end, err := self(ctx, arguments...)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { _ = end.Close() }() // not before: it's what keeps the process alive
 	printed, err := command.StdoutPipe()
 	if err != nil {
 		return nil, err

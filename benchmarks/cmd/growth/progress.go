@@ -1,9 +1,7 @@
 package main
 
 import (
-	"fmt"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -64,23 +62,6 @@ func (p *progress) see(name string) {
 	}
 }
 
-// patience is how long a step may take that makes no progress.
-const patience = 10 * time.Minute
-
-// wait waits for a channel, as long as there are reconciles.
-func (p *progress) wait(of <-chan struct{}, what string) error {
-	for last := int64(-1); ; last = p.reconciles.Load() {
-		select {
-		case <-of:
-			return nil
-		case <-time.After(patience):
-			if p.reconciles.Load() == last {
-				return fmt.Errorf("waited %s for %s: %d reconciles", patience, what, last)
-			}
-		}
-	}
-}
-
 // rest waits until there have been no reconciles for a second.
 func (p *progress) rest() {
 	for last := int64(-1); last != p.reconciles.Load(); {
@@ -92,13 +73,13 @@ func (p *progress) rest() {
 // requests notices when the program asks for all objects.
 type requests struct {
 	next  http.RoundTripper
-	asked chan struct{} // sent to by RoundTrip; one, because only the first request counts
+	asked chan struct{} // sent to by RoundTrip; one, because only the first request of an epoch counts
 }
 
 // RoundTrip implements http.RoundTripper.
 func (r *requests) RoundTrip(request *http.Request) (*http.Response, error) {
 	query := request.URL.Query()
-	if query.Get("sendInitialEvents") == "true" || query.Get("watch") == "" && !strings.HasSuffix(request.URL.Path, "/v1") {
+	if query.Get("sendInitialEvents") == "true" {
 		select {
 		case r.asked <- struct{}{}:
 		default:

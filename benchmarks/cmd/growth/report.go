@@ -12,7 +12,8 @@ import (
 	"github.com/loopwright/loopwright/benchmarks/internal/machine"
 )
 
-// write writes the table and its plots to a directory. Then it forgets the table, so that the next command begins anew.
+// write writes the table and its plots to a directory. If nothing failed, it forgets the table, so that the next command begins
+// anew.
 func (p *player) write(ctx context.Context, dir string) error {
 	m, err := machine.Look(ctx)
 	if err != nil {
@@ -26,5 +27,11 @@ func (p *player) write(ctx context.Context, dir string) error {
 	}
 	p.table.Facts = append(m.Facts(), machine.Fact{Name: "run", Value: fmt.Sprintf("%s, %d times, %s in all",
 		p.began.UTC().Format(time.DateOnly), p.runs, time.Duration(took*float64(time.Second)).Round(time.Minute))})
-	return errors.Join(p.table.Save(filepath.Join(dir, "growth.csv")), p.table.Draw(filepath.Join(dir, "plots")), os.Remove(p.file))
+	if err := errors.Join(p.table.Save(filepath.Join(dir, "growth.csv")), p.table.Draw(filepath.Join(dir, "plots"))); err != nil {
+		return err
+	}
+	if len(p.failures) > 0 {
+		return nil
+	}
+	return os.Remove(p.file)
 }

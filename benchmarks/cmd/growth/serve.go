@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -15,13 +16,13 @@ import (
 	"github.com/loopwright/loopwright/internal/fakeapi"
 )
 
-// serve is the process of the server. It prints its address, and ends when its input does.
-func serve(f form, objects int, streams bool) error {
+// serve is the process of the server. It prints its address.
+func serve(f form, objects int) error {
 	others := fakeapi.New(fakeapi.Options{NoLog: true, Kinds: []fakeapi.Kind{
 		{Group: widgetKind.Group, Version: widgetKind.Version, Kind: widgetKind.Kind},
 	}})
 	defer others.Close()
-	c, err := newCollection(f, objects, streams, others)
+	c, err := newCollection(f, objects, others)
 	if err != nil {
 		return err
 	}
@@ -30,24 +31,13 @@ func serve(f form, objects int, streams bool) error {
 		return err
 	}
 	server := &http.Server{Handler: c, ReadHeaderTimeout: time.Minute}
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		_ = server.Close()
-	}()
 	fmt.Println("http://" + listener.Addr().String())
-	if err := server.Serve(listener); err != http.ErrServerClosed {
-		return err
-	}
-	return nil
+	return server.Serve(listener)
 }
 
 // startServer starts such a process, and returns its address and what stops it.
-func startServer(ctx context.Context, f form, objects int, way string) (url string, stop func() error, err error) {
-	command, err := self(ctx, "-part", "serve", "-form", f.name, "-objects", fmt.Sprint(objects), "-way", way)
-	if err != nil {
-		return "", nil, err
-	}
-	alive, err := command.StdinPipe()
+func startServer(ctx context.Context, f form, objects int) (url string, stop func() error, err error) {
+	command, end, err := self(ctx, "-part", "serve", "-form", f.name, "-objects", fmt.Sprint(objects))
 	if err != nil {
 		return "", nil, err
 	}
@@ -59,8 +49,7 @@ func startServer(ctx context.Context, f form, objects int, way string) (url stri
 		return "", nil, err
 	}
 	stop = func() error {
-		_ = alive.Close()
-		return command.Wait()
+		return errors.Join(end.Close(), command.Wait())
 	}
 	line, err := bufio.NewReader(printed).ReadString('\n')
 	if err != nil {
@@ -69,13 +58,23 @@ func startServer(ctx context.Context, f form, objects int, way string) (url stri
 	return strings.TrimSpace(line), stop, nil
 }
 
-// self is this program once more.
-func self(ctx context.Context, arguments ...string) (*exec.Cmd, error) {
+// self is this program once more. Closing end ends it.
+func self(ctx context.Context, arguments ...string) (command *exec.Cmd, end io.Closer, err error) {
 	program, err := os.Executable()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	command := exec.CommandContext(ctx, program, arguments...)
+	command = exec.CommandContext(ctx, program, arguments...)
 	command.Stderr, command.WaitDelay = os.Stderr, 10*time.Second
-	return command, nil
+	command.Env = append(os.Environ(), "GOGC=100", "GOMEMLIMIT=off") // Go's own, for every side
+	end, err = command.StdinPipe()
+	return command, end, err
+}
+
+// endWithParent ends this process when its input ends: when the command is done with it, or was killed itself.
+func endWithParent() {
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}()
 }

@@ -13,7 +13,6 @@ const (
 	nothing = iota - 1 // no objects yet
 	atStart
 	hourLater // a tenth of the objects have changed, a hundredth were deleted, and as many are new
-	lastAlone // one more has changed: the last of the old ones
 )
 
 // end is the number after that of the last object. Numbers begin at 0.
@@ -30,8 +29,6 @@ func (w world) version(number int) int64 {
 	switch {
 	case w.epoch == nothing || number >= w.end() || w.deleted(number):
 		return 0
-	case w.epoch >= lastAlone && number == w.objects-1:
-		since = lastAlone
 	case w.epoch >= hourLater && (number%10 == 0 || number >= w.objects):
 		since = hourLater
 	}
