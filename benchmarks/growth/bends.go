@@ -40,7 +40,7 @@ func (t Table) Bends() (all []string) {
 	return all
 }
 
-// bends returns the smallest factor of all runs.
+// bends returns the smaller factor of the two runs.
 func (t Table) bends(c Case, figure string, from, to int) (times float64, is bool) {
 	for _, run := range runs {
 		c.Run = run
@@ -49,7 +49,7 @@ func (t Table) bends(c Case, figure string, from, to int) (times float64, is boo
 		small, found := t.Value(before, figure)
 		large, foundToo := t.Value(after, figure)
 		if !found || !foundToo {
-			continue
+			return 0, false
 		}
 		factor := large / small
 		if figure != "object-B" && figure != "item-B" {

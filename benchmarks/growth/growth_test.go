@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -155,6 +156,9 @@ func TestACurveBendsIfEachObjectCostsMoreInBothRuns(t *testing.T) {
 		change(straight(), 1.5, steep).Bends())
 	require.Empty(t, change(straight(), 1.5, func(r Result) bool { return steep(r) && r.Run == 2 }).Bends(), "one run has found it")
 	require.Empty(t, change(straight(), 1.2, steep).Bends(), "that's little")
+	alone := change(straight(), 1.5, steep)
+	alone.Results = slices.DeleteFunc(alone.Results, func(r Result) bool { return r.Run == 2 })
+	require.Empty(t, alone.Bends(), "there's one run only")
 	require.Empty(t, change(straight(), 5, func(r Result) bool { return r.Objects == 10_000 }).Bends(), "below, the program itself decides")
 
 	text, err := change(straight(), 1.5, steep).Section()

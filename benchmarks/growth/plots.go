@@ -19,17 +19,17 @@ type Plot struct {
 func allPlots() (all []Plot) {
 	for _, f := range formNames {
 		all = append(all,
-			Plot{"growth-start-" + f.name, "Start to the first reconcile, for each object: " + f.text,
+			Plot{"growth-start-" + f.name, "Seconds from the start to the first reconcile, for each object: " + f.text,
 				workload{"stream", f.name, programs}, "first-sec", "all-sec", true},
-			Plot{"growth-peak-" + f.name, "Peak memory, for each object: " + f.text,
+			Plot{"growth-peak-" + f.name, "Bytes of peak memory, for each object: " + f.text,
 				workload{"stream", f.name, programs}, "peak-rss-B", "object-B", true})
 	}
 	return append(all,
-		Plot{"growth-away", "Catching up after an hour away, for each object: " + formNames[1].text,
+		Plot{"growth-away", "Seconds to catch up after an hour away, for each object: " + formNames[1].text,
 			workload{"stream", "typed", programs}, "catch-up-sec", "all-sec", true},
-		Plot{"growth-read", "The longest read while catching up: " + formNames[1].text,
+		Plot{"growth-read", "Seconds of the longest read while catching up: " + formNames[1].text,
 			workload{"stream", "typed", programs}, "longest-read-sec", "", false},
-		Plot{"growth-fire", "Items that come due at one moment, until the last is taken, for each item",
+		Plot{"growth-fire", "Seconds until all items that come due at one moment are taken, for each item",
 			workload{"queue", "delayed", queues}, "fire-sec", "", true})
 }
 
