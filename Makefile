@@ -289,7 +289,7 @@ else
 endif
 
 .PHONY: bench-million
-bench-million: $(CLUSTER_COMMAND) ## Measure how we and the originals grow, up to a million objects (hours; goes on where it was stopped), for docs/benchmarks.md; SIZES=1000,10000 is for trying it
+bench-million: $(CLUSTER_COMMAND) ## Measure how we and the originals grow, up to a million objects (two runs of an hour each on a quiet machine; goes on where it was stopped), for docs/benchmarks.md; SIZES=1000,10000 is for trying it
 ifdef SIZES
 	cd benchmarks && go run ./cmd/growth -sizes $(SIZES) -runs 1 -file ../.loopwright/growth-try.csv -new
 else

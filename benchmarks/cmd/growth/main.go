@@ -55,7 +55,7 @@ func main() {
 	flag.StringVar(&match, "run", "", "which cases: a regular expression for server, form, objects and side, such as 'stream pods 1000 client-go'")
 	flag.BoolVar(&s.cluster, "cluster", false, "measure on an embedded cluster, too, with the largest size up to 100,000")
 	flag.BoolVar(&s.anew, "new", false, "forget what was measured before")
-	flag.Float64Var(&gigabytes, "memory", 0, "end a process that takes more gigabytes (default: 80 % of what's free)")
+	flag.Float64Var(&gigabytes, "memory", 0, "end a process that takes more gigabytes (default: 90 % of what's free)")
 	flag.StringVar(&s.profile, "profile", "", "write processor profiles of the start and of the hour away to this directory; they cost some time")
 	flag.StringVar(&part, "part", "", "for the command itself: serve, measure, queue or decode")
 	flag.StringVar(&formName, "form", "", "for the command itself")

@@ -245,7 +245,7 @@ type guard struct {
 func (p *player) guard(c growth.Case, command *exec.Cmd) *guard {
 	g := &guard{limit: p.memory, end: make(chan struct{})}
 	if g.limit == 0 {
-		g.limit = freeMemory() * 0.8
+		g.limit = freeMemory() * 0.9
 	}
 	process := strconv.Itoa(command.Process.Pid)
 	g.done.Go(func() {
