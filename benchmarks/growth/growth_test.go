@@ -140,6 +140,7 @@ func TestARatioIsShownIfTwoRunsAgree(t *testing.T) {
 		{"nearly", [2]float64{1, 1.2}, [2]float64{2, 2}, "0.55"},
 		{"they're too far apart", [2]float64{1, 1.3}, [2]float64{2, 2}, "–"},
 		{"nobody feels whether it's a twentieth or a fiftieth", [2]float64{1, 1}, [2]float64{20, 50}, "0.032"},
+		{"it's next to nothing", [2]float64{1, 1}, [2]float64{2000, 5000}, "< 0.001"},
 		{"one wasn't measured", [2]float64{1, 0}, [2]float64{2, 2}, "–"},
 		{"neither had anything to measure", [2]float64{0, 0}, [2]float64{0, 0}, "–"},
 	} {

@@ -106,6 +106,8 @@ func ratio(ours, theirs [2]float64) string {
 	}
 	mean := math.Sqrt(first * second)
 	switch {
+	case mean < 0.001:
+		return "< 0.001"
 	case mean < plain:
 		return strconv.FormatFloat(mean, 'f', 3, 64)
 	case mean >= 10:
