@@ -61,7 +61,7 @@ func meta(owner, ownerVersion string, fields string) metav1.ObjectMeta {
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: ownerVersion, Kind: owner, Name: "web-" + anyNamespace,
 			UID: types.UID("7f2a6c3e-1111-4000-8000-00000000" + anyNamespace), Controller: new(true), BlockOwnerDeletion: new(true)}},
 		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "controller", Operation: metav1.ManagedFieldsOperationUpdate,
-			APIVersion: ownerVersion, Time: &written, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}},
+			APIVersion: ownerVersion, Time: &written, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)}},
 	}
 }
 
