@@ -40,7 +40,7 @@ func (p *player) onCluster(ctx context.Context, run int) (err error) {
 	if size == 0 || len(open) == 0 || ctx.Err() != nil {
 		return nil
 	}
-	limited, cancel := context.WithTimeout(ctx, enough)
+	limited, cancel := context.WithTimeout(ctx, p.patience)
 	defer cancel()
 	// No controller is needed, and each would take time and memory from what's measured.
 	c, err := cluster.Up(limited, cluster.Options{Ephemeral: true, Parts: []cluster.Part{cluster.Etcd, cluster.APIServer}, Out: os.Stderr})

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -133,7 +134,7 @@ func TestTheSecondRunHasTheSidesInTheOppositeOrder(t *testing.T) {
 }
 
 func tinySettings(t *testing.T, match string) settings {
-	return settings{file: filepath.Join(t.TempDir(), "new", "growth.csv"), sizes: []int{100, 200}, runs: 1, match: regexp.MustCompile(match)}
+	return settings{file: filepath.Join(t.TempDir(), "new", "growth.csv"), sizes: []int{100, 200}, runs: 1, patience: time.Hour, match: regexp.MustCompile(match)}
 }
 
 // A run takes hours. One that was stopped, or whose machine went away, must not begin at the first case again.
@@ -178,6 +179,18 @@ func TestAProcessThatGrowsTooLargeIsEnded(t *testing.T) {
 	require.True(t, found)
 	require.InDelta(t, 1e6, limit, 0)
 	require.Contains(t, out.String(), "stream, pods, 200, client-go: fewer objects took more than 0.0 GB")
+}
+
+// One process that hangs mustn't cost you the night.
+func TestACaseThatTakesTooLongIsEndedAndTheOthersArePlayed(t *testing.T) {
+	s := tinySettings(t, "^stream metadata (100|200) our informer")
+	s.patience = time.Millisecond
+	s.report = t.TempDir()
+	var out bytes.Buffer
+	err := play(t.Context(), s, &out)
+	require.ErrorContains(t, err, "run 1, stream, metadata, 100, our informer: it took more than 1ms")
+	require.ErrorContains(t, err, "run 1, stream, metadata, 200, our informer: it took more than 1ms")
+	require.FileExists(t, filepath.Join(s.report, "growth.csv"), "what there is can be read")
 }
 
 func TestSizesThatCannotBeMeasuredAreRefused(t *testing.T) {

@@ -29,6 +29,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 type settings struct {
@@ -40,7 +41,9 @@ type settings struct {
 	cluster bool
 	anew    bool
 	memory  float64 // bytes that a process may have; 0 means most of what's free
-	profile string  // a directory, or nothing; for a measured process, what its files' names begin with
+	// patience is how long a case may take. The slowest needs five minutes for a million objects.
+	patience time.Duration
+	profile  string // a directory, or nothing; for a measured process, what its files' names begin with
 }
 
 func main() {
@@ -56,6 +59,7 @@ func main() {
 	flag.BoolVar(&s.cluster, "cluster", false, "measure on an embedded cluster, too, with the largest size up to 100,000")
 	flag.BoolVar(&s.anew, "new", false, "forget what was measured before")
 	flag.Float64Var(&gigabytes, "memory", 0, "end a process that takes more gigabytes (default: 90 % of what's free)")
+	flag.DurationVar(&s.patience, "patience", 20*time.Minute, "end a case that takes longer, and bringing the cluster up")
 	flag.StringVar(&s.profile, "profile", "", "write processor profiles of the start and of the hour away to this directory; they cost some time")
 	flag.StringVar(&part, "part", "", "for the command itself: serve, measure, queue or decode")
 	flag.StringVar(&formName, "form", "", "for the command itself")

@@ -26,9 +26,6 @@ const (
 	noServer  = "queue"
 )
 
-// enough is more time than a case needs on a machine that's worth measuring: the slowest takes five minutes for a million objects.
-const enough = 20 * time.Minute
-
 // cases are those of a run, the sides of a workload one after the other. The second run has them the other way round, so that
 // nobody always comes first.
 func cases(run int, sizes []int, servers ...string) (all []growth.Case) {
@@ -117,7 +114,7 @@ func (p *player) all(ctx context.Context, cases []growth.Case, measure func(cont
 		}
 		began := time.Now()
 		p.say(c, "%d of %d cases", i+1, len(cases))
-		limited, cancel := context.WithTimeoutCause(ctx, enough, fmt.Errorf("it took more than %s", enough))
+		limited, cancel := context.WithTimeoutCause(ctx, p.patience, fmt.Errorf("it took more than %s", p.patience))
 		results, err := measure(limited, c)
 		if err != nil && ctx.Err() == nil && limited.Err() != nil {
 			err = errors.Join(context.Cause(limited), err)
