@@ -11,7 +11,7 @@
 //	go run ./cmd/growth -cluster -sizes 1000,10000    on a real API server, too
 //
 // Each case is a process, and so is its server, whose memory and time don't count. The table is saved after each case, so a
-// command that was stopped goes on where it was. -new begins anew.
+// command that was stopped goes on where it was. -new measures all of it again.
 //
 // Data flow: main -> play (the cases) -> a process for each (measure, measureQueue, measureDecoding) and its server (serve) ->
 // the table of package growth, which makes the section of docs/benchmarks.md of it.
@@ -39,7 +39,7 @@ type settings struct {
 	runs    int
 	match   *regexp.Regexp
 	cluster bool
-	anew    bool
+	again   bool
 	memory  float64 // bytes that a process may have; 0 means most of what's free
 	// patience is how long a case may take. The slowest needs five minutes for a million objects.
 	patience time.Duration
@@ -57,7 +57,7 @@ func main() {
 	flag.IntVar(&s.runs, "runs", 2, "how often to measure each case; a ratio is shown if two whole runs agree")
 	flag.StringVar(&match, "run", "", "which cases: a regular expression for server, form, objects and side, such as 'stream pods 1000 client-go'")
 	flag.BoolVar(&s.cluster, "cluster", false, "measure on an embedded cluster, too, with the largest size up to 100,000")
-	flag.BoolVar(&s.anew, "new", false, "forget what was measured before")
+	flag.BoolVar(&s.again, "new", false, "forget what was measured before")
 	flag.Float64Var(&gigabytes, "memory", 0, "end a process that takes more gigabytes (default: 90 % of what's free)")
 	flag.DurationVar(&s.patience, "patience", 20*time.Minute, "end a case that takes longer, and bringing the cluster up")
 	flag.StringVar(&s.profile, "profile", "", "write processor profiles of the start and of the hour away to this directory; they cost some time")

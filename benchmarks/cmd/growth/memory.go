@@ -47,7 +47,7 @@ func restingMemory() float64 {
 	return memory("VmRSS")
 }
 
-// forgetPeak makes VmHWM begin anew.
+// forgetPeak makes VmHWM start again.
 func forgetPeak() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
 
 // processorTime is what this process has used, its garbage collector included.

@@ -60,7 +60,7 @@ func cases(run int, sizes []int, servers ...string) (all []growth.Case) {
 
 // play measures what hasn't been measured yet. A case that fails doesn't stop the others.
 func play(ctx context.Context, s settings, out io.Writer) error {
-	if s.anew {
+	if s.again {
 		if err := os.Remove(s.file); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}

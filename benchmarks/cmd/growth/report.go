@@ -12,8 +12,8 @@ import (
 	"github.com/loopwright/loopwright/benchmarks/internal/machine"
 )
 
-// write writes the table and its plots to a directory. If nothing failed, it forgets the table, so that the next command begins
-// anew.
+// write writes the table and its plots to a directory. If nothing failed, it forgets the table: the next command measures all of
+// it again.
 func (p *player) write(ctx context.Context, dir string) error {
 	m, err := machine.Look(ctx)
 	if err != nil {
