@@ -3,6 +3,7 @@ package sharding
 import (
 	"fmt"
 	"hash/fnv"
+	"math/bits"
 	"strings"
 )
 
@@ -15,10 +16,13 @@ import (
 const Ranges = 1024
 
 // RangeOf returns the range of a namespace. Objects without one have the range of the empty name.
-func RangeOf(namespace string) int {
+func RangeOf(namespace string) int { return rangeOf(namespace, Ranges) }
+
+func rangeOf(namespace string, count int) int {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(namespace)) // it can't fail
-	return int(h.Sum64() / (1 << 64 / Ranges))
+	high, _ := bits.Mul64(h.Sum64(), uint64(count))
+	return int(high)
 }
 
 // Set is a set of ranges: a value for each.

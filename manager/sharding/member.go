@@ -1,0 +1,268 @@
+package sharding
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+
+	"github.com/loopwright/loopwright/manager/leaderelection"
+	"github.com/loopwright/loopwright/manager/leaderelection/resourcelock"
+	"github.com/loopwright/loopwright/trace"
+)
+
+// Config of a member. Client, Namespace and ID are required; zeros are the defaults that a manager
+// has for leader election.
+type Config struct {
+	// Client writes the Leases.
+	Client coordinationv1client.LeasesGetter
+	// Namespace and ID are where the Leases are, and what the table's is called. They are the same
+	// in all replicas, and no other program's.
+	Namespace, ID string
+
+	// LeaseDuration, RenewDeadline and RetryPeriod are those of package leaderelection. A range of a
+	// replica that was killed is free after LeaseDuration, and has another holder up to two
+	// RetryPeriods later.
+	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
+	// GracePeriod is how long reconciles may go on in a range that's given away, before their
+	// contexts end; 0 means 10 s.
+	GracePeriod time.Duration
+	// StopTimeout is how long a replica that stops may take to give its ranges away; 0 means 30 s.
+	StopTimeout time.Duration
+
+	// Weights returns how much work there is in each range. It's called every RetryPeriod. Nil means
+	// that all ranges are the same.
+	Weights func() []int
+	// Changed is called when ranges have become this replica's, and when they are about to stop
+	// being so. Its goroutine renews nothing, but reads the table: be quick.
+	Changed func(begin, stop Set)
+	// Recorder is the flight recorder; nil is off.
+	Recorder *trace.Recorder
+}
+
+// Member is one replica of those that share the work.
+type Member struct {
+	config  Config
+	count   int
+	name    string // of its Lease, and in the table
+	gate    *Gate
+	store   store
+	elector *leaderelection.LeaderElector
+
+	mu    sync.Mutex // guards ended
+	ended Set        // the ranges that the gate has reported since the loop last looked
+	woken chan struct{}
+}
+
+// New checks the configuration. It starts nothing.
+func New(config Config) (*Member, error) {
+	if config.Client == nil || config.Namespace == "" || config.ID == "" {
+		return nil, errors.New("sharding: Client, Namespace and ID are required")
+	}
+	return newMember(config, Ranges)
+}
+
+func newMember(config Config, count int) (*Member, error) {
+	for _, d := range []struct {
+		field    *time.Duration
+		standard time.Duration
+	}{
+		{&config.LeaseDuration, 15 * time.Second}, {&config.RenewDeadline, 10 * time.Second},
+		{&config.RetryPeriod, 2 * time.Second}, {&config.GracePeriod, 10 * time.Second}, {&config.StopTimeout, 30 * time.Second},
+	} {
+		*d.field = cmp.Or(*d.field, d.standard)
+	}
+	m := &Member{config: config, count: count, ended: make(Set, count), woken: make(chan struct{}, 1)}
+	m.name = config.ID + "-" + string(uuid.NewUUID())
+	m.store = store{config.ID, config.Client.Leases(config.Namespace)}
+	m.gate = newGate(count, m.hasEnded)
+	lock := &resourcelock.LeaseLock{
+		LeaseMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: m.name}, Client: config.Client,
+		LockConfig: resourcelock.ResourceLockConfig{Identity: m.name}, Labels: map[string]string{Label: config.ID},
+	}
+	var err error
+	m.elector, err = leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: lock, Name: config.ID, LeaseDuration: config.LeaseDuration, RenewDeadline: config.RenewDeadline,
+		RetryPeriod: config.RetryPeriod, StopTimeout: config.StopTimeout, ReleaseOnCancel: true, Recorder: config.Recorder,
+		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: m.share, OnStoppedLeading: func() {}},
+	})
+	return m, err
+}
+
+// Gate is what reconciles pass.
+func (m *Member) Gate() *Gate { return m.gate }
+
+// Run shares the work until ctx ends. It returns an error if it could not renew its Lease, or if a
+// reconcile didn't end in time: then the process must exit, as after a lost leader election.
+func (m *Member) Run(ctx context.Context) error {
+	if err := m.elector.Elect(ctx); err != nil {
+		return fmt.Errorf("sharding: %w", err)
+	}
+	return nil
+}
+
+// hasEnded wakes the loop. It's called by the goroutines of reconciles.
+func (m *Member) hasEnded(ranges Set) {
+	m.mu.Lock()
+	m.ended = with(m.ended, ranges, true)
+	m.mu.Unlock()
+	select {
+	case m.woken <- struct{}{}:
+	default:
+	}
+}
+
+func (m *Member) takeEnded() Set {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	ended := m.ended
+	m.ended = make(Set, m.count)
+	return ended
+}
+
+// share is the work of a member: it holds its Lease until this returns.
+func (m *Member) share(ctx context.Context) {
+	s := &sharing{Member: m, log: logr.FromContextOrDiscard(ctx), members: members{}}
+	s.replica = newReplica(m.name, m.count, m.config.LeaseDuration)
+	// The loop may be waiting for an answer when the Lease is lost.
+	lost, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer end(nil)
+	defer context.AfterFunc(ctx, func() {
+		if errors.Is(context.Cause(ctx), leaderelection.ErrLost) {
+			m.gate.close()
+			end(context.Cause(ctx))
+		}
+	})()
+	for lost.Err() == nil && !s.left() {
+		s.step(ctx, lost)
+	}
+	m.gate.close()
+	m.gate.wait()
+}
+
+// sharing is the loop's state. Only its goroutine uses it.
+type sharing struct {
+	*Member
+	replica
+	members members
+	log     logr.Logger
+	failure string // as it was logged
+}
+
+// step looks once at the Leases, does what follows, and waits for the next look.
+func (s *sharing) step(ctx, lost context.Context) {
+	s.leaving = s.leaving || ctx.Err() != nil
+	s.replica = s.replica.ended(s.takeEnded())
+	if s.leaving {
+		s.act() // even if the server doesn't answer
+	}
+	again := false
+	now, err := s.look(lost)
+	if err == nil {
+		again, err = s.change(lost, now)
+	}
+	s.report(err)
+	if again || lost.Err() != nil || s.left() {
+		return
+	}
+	pause := time.NewTimer(s.config.RetryPeriod)
+	defer pause.Stop()
+	ended := ctx.Done()
+	if s.leaving {
+		ended = nil
+	}
+	select {
+	case <-pause.C:
+	case <-s.woken:
+	case <-ended:
+	case <-lost.Done():
+	}
+}
+
+// look reads the Leases, and begins and stops what follows from them.
+func (s *sharing) look(ctx context.Context) (snapshot, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.config.RenewDeadline/2)
+	defer cancel()
+	seen, err := s.store.read(ctx, s.count)
+	if err != nil {
+		s.current = false
+		return seen, fmt.Errorf("reading the Leases: %w", err)
+	}
+	now := time.Now()
+	if s.config.Weights != nil {
+		s.weights = s.config.Weights()
+	}
+	s.members = s.members.sees(seen.leases, seen.table.holders, now)
+	s.replica = s.reads(seen.table, seen.version(s.config.ID), s.members.alive(now, s.patience), s.members.gone(), now)
+	s.act()
+	return seen, nil
+}
+
+// act makes begin and stop what may and must.
+func (s *sharing) act() {
+	begin, stop := s.acts(time.Now())
+	if !slices.Contains(begin, true) && !slices.Contains(stop, true) {
+		return
+	}
+	s.log.Info("Ranges change hands", "begin", begin.String(), "stop", stop.String())
+	if s.config.Changed != nil {
+		s.config.Changed(begin, stop)
+	}
+	s.replica = s.replica.stopping(stop)
+	empty := s.gate.stop(stop)
+	s.replica = s.replica.ended(empty)
+	if left := with(stop, empty, false); slices.Contains(left, true) {
+		time.AfterFunc(s.config.GracePeriod, s.gate.terminator(left))
+	}
+	s.replica = s.begun(begin)
+	s.gate.begin(begin)
+}
+
+// change writes what there is to write, and reports whether to look again at once.
+func (s *sharing) change(ctx context.Context, now snapshot) (again bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.config.RenewDeadline/2)
+	defer cancel()
+	for _, name := range s.members.silent(time.Now(), s.patience) {
+		object := now.objects[name]
+		if object != nil && object.ResourceVersion != s.members[name].version {
+			continue
+		}
+		if err := s.store.release(ctx, name, object); err != nil {
+			return false, fmt.Errorf("releasing the Lease %s, which nobody has renewed: %w", name, err)
+		}
+		again = true
+	}
+	t, needed := s.writes()
+	if again || !needed {
+		return again, nil
+	}
+	s.replica = s.sends(t)
+	version, err := s.store.write(ctx, now.objects[s.config.ID], t)
+	if err != nil {
+		s.replica = s.failed()
+		return false, fmt.Errorf("writing the table: %w", err)
+	}
+	s.replica = s.wrote(version)
+	s.act()
+	return false, nil
+}
+
+// report logs a failure, if it isn't the one that was logged last.
+func (s *sharing) report(err error) {
+	what := ""
+	if err != nil {
+		what = err.Error()
+	}
+	if what != s.failure && err != nil {
+		s.log.Error(err, "The work can't be shared; this replica goes on with what it has")
+	}
+	s.failure = what
+}

@@ -1,0 +1,225 @@
+package sharding
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
+)
+
+// crew is some replicas of one program, and what the test sees of their work.
+type crew struct {
+	*testing.T
+	server *fakeapi.Server
+	random *rand.Rand
+	end    context.Context
+
+	mu    sync.Mutex        // guards the rest
+	busy  map[string]string // who works on each namespace
+	done  map[string]int    // how often each was worked on, since the last count
+	last  map[string]string
+	twice []string
+	hands []*hand
+	runs  sync.WaitGroup
+}
+
+// hand is one replica.
+type hand struct {
+	*crew
+	*Member
+	name string
+	stop context.CancelFunc
+	err  chan error
+
+	mu  sync.Mutex
+	cut float64 // how many of its requests get lost, or their answers
+}
+
+const namespaces = 40
+
+func aCrew(t *testing.T, seed uint64, play func(c *crew)) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fakeapi.New(fakeapi.Options{AnyNamespace: true})
+		defer server.Close()
+		end, stop := context.WithCancel(t.Context())
+		c := &crew{T: t, server: server, random: rand.New(rand.NewPCG(seed, 0)), end: end,
+			busy: map[string]string{}, done: map[string]int{}, last: map[string]string{}}
+		defer c.runs.Wait()
+		defer stop()
+		play(c)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		assert.Empty(t, c.twice, "two replicas have worked on one namespace")
+	})
+}
+
+// RoundTrip loses requests and answers.
+func (h *hand) RoundTrip(r *http.Request) (*http.Response, error) {
+	h.mu.Lock()
+	cut := h.cut
+	h.mu.Unlock()
+	time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
+	if rand.Float64() < cut {
+		return nil, io.ErrUnexpectedEOF
+	}
+	response, err := h.server.Transport().RoundTrip(r)
+	if err == nil && rand.Float64() < cut {
+		_ = response.Body.Close()
+		return nil, io.ErrUnexpectedEOF
+	}
+	return response, err
+}
+
+func (h *hand) loses(part float64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.cut = part
+}
+
+// joins starts a replica, with some workers.
+func (c *crew) joins() *hand {
+	h := &hand{crew: c, name: fmt.Sprintf("r%d", len(c.hands)), err: make(chan error, 1)}
+	config := c.server.Config()
+	config.Dial, config.Transport = nil, h
+	leases, err := coordinationv1client.NewForConfig(config)
+	require.NoError(c, err)
+	h.Member, err = New(Config{Client: leases, Namespace: "system", ID: "shop", Weights: weightsOf(namespaces)})
+	require.NoError(c, err)
+	var ctx context.Context
+	ctx, h.stop = context.WithCancel(c.end)
+	c.hands = append(c.hands, h)
+	c.runs.Go(func() { h.err <- h.Run(ctx) })
+	for worker := range 3 {
+		c.runs.Go(func() { h.work(worker) })
+	}
+	return h
+}
+
+func weightsOf(count int) func() []int {
+	weights := make([]int, Ranges)
+	for i := range count {
+		weights[RangeOf(fmt.Sprint("ns-", i))]++
+	}
+	return func() []int { return weights }
+}
+
+// work reconciles all namespaces, again and again.
+func (h *hand) work(worker int) {
+	for i := worker; h.end.Err() == nil; i++ {
+		namespace := fmt.Sprint("ns-", i%namespaces)
+		if worker == i%3 {
+			h.reconcile(namespace)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+func (h *hand) reconcile(namespace string) {
+	ctx, leave, ok := h.Gate().Enter(h.end, namespace)
+	if !ok {
+		return
+	}
+	defer leave()
+	h.crew.mu.Lock()
+	if other := h.busy[namespace]; other != "" && other != h.name {
+		h.twice = append(h.twice, fmt.Sprintf("%s: %s and %s", namespace, other, h.name))
+	}
+	h.busy[namespace] = h.name
+	h.crew.mu.Unlock()
+	select {
+	case <-time.After(time.Duration(rand.IntN(2000)) * time.Millisecond):
+	case <-ctx.Done():
+	}
+	h.crew.mu.Lock()
+	h.busy[namespace] = ""
+	h.done[namespace]++
+	h.last[namespace] = h.name
+	h.crew.mu.Unlock()
+}
+
+// shares waits, and returns how many namespaces each replica has worked on meanwhile.
+func (c *crew) shares(d time.Duration) map[string]int {
+	c.mu.Lock()
+	clear(c.done)
+	clear(c.last)
+	c.mu.Unlock()
+	time.Sleep(d)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	shares := map[string]int{}
+	for _, who := range c.last {
+		shares[who]++
+	}
+	return shares
+}
+
+func TestReplicasShareTheWorkAndTakeOverFromEachOther(t *testing.T) {
+	aCrew(t, 1, func(c *crew) {
+		first := c.joins()
+		time.Sleep(5 * time.Second)
+		require.Equal(t, map[string]int{"r0": namespaces}, c.shares(time.Minute))
+
+		second := c.joins()
+		time.Sleep(10 * time.Second)
+		require.Equal(t, map[string]int{"r0": namespaces / 2, "r1": namespaces / 2}, c.shares(time.Minute))
+
+		second.stop()
+		require.NoError(t, <-second.err)
+		time.Sleep(5 * time.Second)
+		require.Equal(t, map[string]int{"r0": namespaces}, c.shares(time.Minute))
+
+		third := c.joins()
+		time.Sleep(20 * time.Second)
+		first.loses(1)
+		require.ErrorContains(t, <-first.err, "lost")
+		time.Sleep(12 * time.Second)
+		require.Equal(t, map[string]int{third.name: namespaces}, c.shares(time.Minute))
+	})
+}
+
+// Replicas come and go, and can't reach the server for a while, wholly or in part. Nobody works beside another one, and when it's
+// over, everything is worked on again.
+func TestThroughJoinsLeavesAndLossesNobodyWorksBesideAnother(t *testing.T) {
+	for seed := range uint64(40) {
+		aCrew(t, seed, func(c *crew) {
+			c.joins()
+			for range 25 {
+				h := c.hands[c.random.IntN(len(c.hands))]
+				switch c.random.IntN(6) {
+				case 0:
+					c.joins()
+				case 1:
+					h.stop()
+				case 2:
+					h.loses(1)
+				case 3, 4:
+					h.loses(c.random.Float64() / 2)
+				case 5:
+					h.loses(0)
+				}
+				time.Sleep(time.Duration(c.random.IntN(15000)) * time.Millisecond)
+			}
+			for _, h := range c.hands {
+				h.loses(0)
+			}
+			c.joins()
+			time.Sleep(time.Minute)
+			total := 0
+			for _, share := range c.shares(time.Minute) {
+				total += share
+			}
+			require.Equal(c, namespaces, total, "seed %d: not everything is worked on", seed)
+		})
+	}
+}
