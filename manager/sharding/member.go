@@ -137,7 +137,6 @@ func (m *Member) share(ctx context.Context) {
 	defer end(nil)
 	defer context.AfterFunc(ctx, func() {
 		if errors.Is(context.Cause(ctx), leaderelection.ErrLost) {
-			m.gate.close()
 			end(context.Cause(ctx))
 		}
 	})()

@@ -99,7 +99,17 @@ func (c *crew) joins() *hand {
 	var ctx context.Context
 	ctx, h.stop = context.WithCancel(c.end)
 	c.hands = append(c.hands, h)
-	c.runs.Go(func() { h.err <- h.Run(ctx) })
+	c.runs.Go(func() {
+		err := h.Run(ctx)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for namespace, who := range c.busy {
+			if who == h.name {
+				c.twice = append(c.twice, fmt.Sprintf("%s: %s, which has ended", namespace, who))
+			}
+		}
+		h.err <- err
+	})
 	for worker := range 3 {
 		c.runs.Go(func() { h.work(worker) })
 	}
@@ -140,6 +150,7 @@ func (h *hand) reconcile(namespace string) {
 	select {
 	case <-time.After(time.Duration(rand.IntN(2000)) * time.Millisecond):
 	case <-ctx.Done():
+		time.Sleep(time.Duration(rand.IntN(1000)) * time.Millisecond)
 	}
 	h.crew.mu.Lock()
 	h.busy[namespace] = ""
