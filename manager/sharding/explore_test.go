@@ -47,7 +47,9 @@ type process struct {
 	replica
 	members members
 	state   state
-	renewed int // when its last renewal was sent
+	renewed int    // when its last renewal was sent
+	lease   string // what that made of its Lease
+	looked  int    // when it asked for the last answer that it believed
 }
 
 type state byte
@@ -75,7 +77,7 @@ func aWorld(started int) world {
 func (w *world) join(i int) {
 	name := string(rune('a' + w.names))
 	w.names++
-	w.process[i] = process{replica: newReplica(name, ranges, patience*time.Second), members: members{}, renewed: w.now}
+	w.process[i] = process{replica: newReplica(name, ranges, patience*time.Second), members: members{}, renewed: w.now, lease: "1", looked: w.now}
 	w.set(name, lease{version: "1"})
 }
 
@@ -99,16 +101,16 @@ func (w *world) tick() {
 		p := &w.process[i]
 		if l := w.server.leases[p.me]; p.state == up && !l.released {
 			number, _ := strconv.Atoi(l.version)
-			w.set(p.me, lease{version: strconv.Itoa(number + 1)})
-			p.renewed = w.now
+			p.lease, p.renewed = strconv.Itoa(number+1), w.now
+			w.set(p.me, lease{version: p.lease})
 		}
 		w.expire(i)
 	}
 }
 
-// expire ends a process that could not renew in time. One that's paused does nothing, not even that.
+// expire ends a process that could not renew in time, or look. One that's paused does nothing, not even that.
 func (w *world) expire(i int) {
-	if p := &w.process[i]; p.state != paused && w.now-p.renewed >= stopsAt {
+	if p := &w.process[i]; p.state != paused && (w.now-p.renewed >= stopsAt || w.now-p.looked >= stopsAt) {
 		p.state = down
 	}
 }
@@ -117,12 +119,16 @@ func at(tick int) time.Time { return time.Unix(int64(tick), 0) }
 
 // read handles what the server says, or a proxy for it.
 func (p *process) read(s server, now int) {
+	if s.leases[p.me].version != p.lease {
+		return // it's older than our own renewal
+	}
+	p.looked = now
 	version := ""
-	if s.version > 0 {
+	if s.table.holders != nil {
 		version = strconv.Itoa(s.version)
 	}
 	p.members = p.members.sees(s.leases, s.table.holders, at(now))
-	p.replica = p.reads(s.table.clone(), version, p.members.alive(at(now), patience*time.Second), p.members.gone(), at(now))
+	p.replica = p.reads(s.table, version, p.members.alive(at(now), patience*time.Second), p.members.gone(), at(now))
 	p.act(now)
 }
 
@@ -159,6 +165,9 @@ func (w *world) moves() (all []move) {
 	if w.proxy == nil {
 		trouble("a proxy remembers its answers", func(w *world) { now := w.server; w.proxy = &now })
 	}
+	if w.server.version > 0 {
+		trouble("somebody deletes the table", func(w *world) { w.server.table, w.server.version = table{}, w.server.version+1 })
+	}
 	for i := range w.process {
 		w.movesOf(i, usual, trouble)
 	}
@@ -187,7 +196,10 @@ func (w *world) movesOf(i int, usual, trouble func(string, func(*world))) {
 	trouble(p.me+" is cut off", becomes(cutOff))
 	trouble(p.me+" crashes", becomes(down))
 	if !p.leaving {
-		trouble(p.me+" wants to leave", on(func(p *process) { p.leaving = true }))
+		trouble(p.me+" wants to leave", func(w *world) {
+			w.process[i].leaving = true
+			w.process[i].act(w.now)
+		})
 	} else if p.left() {
 		usual(p.me+" leaves", func(w *world) {
 			w.release(p.me)
@@ -206,8 +218,11 @@ func (w *world) movesOf(i int, usual, trouble func(string, func(*world))) {
 	if slices.Contains(p.stops, true) {
 		usual(p.me+" has ended its work in "+p.stops.String(), on(func(p *process) { p.replica = p.ended(p.stops) }))
 	}
-	if t, needed := p.writes(); needed {
-		base, _ := strconv.Atoi(p.version)
+	if t, needed := p.writes(at(w.now)); needed {
+		base, err := strconv.Atoi(p.version)
+		if err != nil && w.server.table.holders == nil {
+			base = w.server.version // it creates what isn't there
+		}
 		p.replica = p.sends(t)
 		what := p.me + " writes " + written(t.holders)
 		if base != w.server.version {
@@ -283,10 +298,10 @@ func (w *told) key() string {
 	age := func(tick int) { number(min(w.now-tick, patience)) }
 	aTable := func(t table) {
 		number(int(w.server.table.generation - t.generation))
-		for _, name := range slices.Concat(t.holders, t.leaving) {
+		number(len(t.holders))
+		for _, name := range t.holders {
 			text(name)
 		}
-		text("")
 	}
 	version := func(of, base string) {
 		a, _ := strconv.Atoi(of)
@@ -315,6 +330,7 @@ func (w *told) key() string {
 		}
 		text(p.me)
 		age(p.renewed)
+		age(p.looked)
 		aTable(p.table)
 		version(p.version, strconv.Itoa(w.server.version))
 		for _, b := range []bool{p.leaving, p.behind, p.current, p.asking} {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
@@ -55,7 +56,10 @@ type Member struct {
 	name    string // of its Lease, and in the table
 	gate    *Gate
 	store   store
+	lock    *ownLease
 	elector *leaderelection.LeaderElector
+
+	end context.CancelCauseFunc // ends Run; set when it begins
 
 	mu    sync.Mutex // guards ended
 	ended Set        // the ranges that the gate has reported since the loop last looked
@@ -84,13 +88,13 @@ func newMember(config Config, count int) (*Member, error) {
 	m.name = config.ID + "-" + string(uuid.NewUUID())
 	m.store = store{config.ID, config.Client.Leases(config.Namespace)}
 	m.gate = newGate(count, m.hasEnded)
-	lock := &resourcelock.LeaseLock{
+	m.lock = &ownLease{LeaseLock: resourcelock.LeaseLock{
 		LeaseMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: m.name}, Client: config.Client,
 		LockConfig: resourcelock.ResourceLockConfig{Identity: m.name}, Labels: map[string]string{Label: config.ID},
-	}
+	}}
 	var err error
 	m.elector, err = leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: lock, Name: config.ID, LeaseDuration: config.LeaseDuration, RenewDeadline: config.RenewDeadline,
+		Lock: m.lock, Name: config.ID, LeaseDuration: config.LeaseDuration, RenewDeadline: config.RenewDeadline,
 		RetryPeriod: config.RetryPeriod, StopTimeout: config.StopTimeout, ReleaseOnCancel: true, Recorder: config.Recorder,
 		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: m.share, OnStoppedLeading: func() {}},
 	})
@@ -100,13 +104,70 @@ func newMember(config Config, count int) (*Member, error) {
 // Gate is what reconciles pass.
 func (m *Member) Gate() *Gate { return m.gate }
 
-// Run shares the work until ctx ends. It returns an error if it could not renew its Lease, or if a
-// reconcile didn't end in time: then the process must exit, as after a lost leader election.
+// Run shares the work until ctx ends. It returns an error if the member could not renew its Lease or
+// read those of the others, or if a reconcile didn't end in time: then the process must exit, as
+// after a lost leader election.
 func (m *Member) Run(ctx context.Context) error {
-	if err := m.elector.Elect(ctx); err != nil {
+	ctx, m.end = context.WithCancelCause(ctx)
+	defer m.end(nil)
+	err := m.elector.Elect(ctx)
+	if err == nil && errors.Is(context.Cause(ctx), errBlind) {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
 		return fmt.Errorf("sharding: %w", err)
 	}
 	return nil
+}
+
+// errBlind is the cause that ends a member that renews its Lease and can't look at the others'. They
+// may have to take what it has.
+var errBlind = errors.New("the Leases could not be read for too long")
+
+// ownLease knows when the member has renewed its Lease, so that older answers can be told.
+type ownLease struct {
+	resourcelock.LeaseLock
+
+	mu      sync.Mutex // guards renewed
+	renewed time.Time
+}
+
+// Create implements resourcelock.Interface.
+func (l *ownLease) Create(ctx context.Context, ler resourcelock.LeaderElectionRecord) error {
+	return l.note(ler, l.LeaseLock.Create(ctx, ler))
+}
+
+// Update implements resourcelock.Interface.
+func (l *ownLease) Update(ctx context.Context, ler resourcelock.LeaderElectionRecord) error {
+	return l.note(ler, l.LeaseLock.Update(ctx, ler))
+}
+
+func (l *ownLease) note(ler resourcelock.LeaderElectionRecord, err error) error {
+	if err == nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.renewed = ler.RenewTime.Time
+	}
+	return err
+}
+
+// mayBe returns an error if an answer shows this member's Lease as it was before its last renewal:
+// then the rest of it is old, too.
+func (l *ownLease) mayBe(seen *coordinationv1.Lease, before time.Time) error {
+	if seen == nil {
+		return errors.New("this replica's own is missing")
+	}
+	if shown := valueOf(seen.Spec.RenewTime); shown.Time.Before(before) {
+		return fmt.Errorf("they are older than they may be: this replica's own was renewed at %s, and the answer says %s",
+			before.Format(time.RFC3339Nano), shown.Format(time.RFC3339Nano))
+	}
+	return nil
+}
+
+func (l *ownLease) lastRenewal() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.renewed
 }
 
 // hasEnded wakes the loop. It's called by the goroutines of reconciles.
@@ -133,13 +194,18 @@ func (m *Member) share(ctx context.Context) {
 	s := &sharing{Member: m, log: logr.FromContextOrDiscard(ctx), members: members{}}
 	s.replica = newReplica(m.name, m.count, m.config.LeaseDuration)
 	// The loop may be waiting for an answer when the Lease is lost.
-	lost, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer end(nil)
+	lost, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(nil)
 	defer context.AfterFunc(ctx, func() {
 		if errors.Is(context.Cause(ctx), leaderelection.ErrLost) {
-			end(context.Cause(ctx))
+			stop(context.Cause(ctx))
 		}
 	})()
+	s.blind = time.AfterFunc(m.patienceWithTheServer(), func() {
+		stop(errBlind)
+		m.end(errBlind)
+	})
+	defer s.blind.Stop()
 	for lost.Err() == nil && !s.left() {
 		s.step(ctx, lost)
 	}
@@ -153,7 +219,14 @@ type sharing struct {
 	replica
 	members members
 	log     logr.Logger
-	failure string // as it was logged
+	failure string      // as it was logged
+	blind   *time.Timer // goes off when it hasn't looked for too long
+}
+
+// patienceWithTheServer is how long a member works without a look at the Leases: as long as a leader
+// does without a renewal.
+func (m *Member) patienceWithTheServer() time.Duration {
+	return min(m.config.RetryPeriod+m.config.RenewDeadline, (m.config.LeaseDuration+m.config.RenewDeadline)/2)
 }
 
 // step looks once at the Leases, does what follows, and waits for the next look.
@@ -190,12 +263,17 @@ func (s *sharing) step(ctx, lost context.Context) {
 func (s *sharing) look(ctx context.Context) (snapshot, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.config.RenewDeadline/2)
 	defer cancel()
+	renewed, asked := s.lock.lastRenewal(), time.Now()
 	seen, err := s.store.read(ctx, s.count)
+	if err == nil {
+		err = s.lock.mayBe(seen.objects[s.name], renewed)
+	}
 	if err != nil {
 		s.current = false
 		return seen, fmt.Errorf("reading the Leases: %w", err)
 	}
 	now := time.Now()
+	s.blind.Reset(time.Until(asked.Add(s.patienceWithTheServer())))
 	if s.config.Weights != nil {
 		s.weights = s.config.Weights()
 	}
@@ -239,7 +317,7 @@ func (s *sharing) change(ctx context.Context, now snapshot) (again bool, err err
 		}
 		again = true
 	}
-	t, needed := s.writes()
+	t, needed := s.writes(time.Now())
 	if again || !needed {
 		return again, nil
 	}

@@ -23,18 +23,13 @@ import (
 type table struct {
 	generation int64    // counts the writes
 	holders    []string // of each range; "" if nobody has it
-	leaving    []string // members that want no more ranges; sorted
-}
-
-func (t table) clone() table {
-	return table{t.generation, slices.Clone(t.holders), slices.Clone(t.leaving)}
 }
 
 // replica is what one replica knows and does. A value doesn't change; the methods that return one
 // return another.
 type replica struct {
 	me       string
-	leaving  bool // wants to end
+	leaving  bool // stops its work, and then releases its Lease
 	patience time.Duration
 	weights  []int
 
@@ -42,7 +37,9 @@ type replica struct {
 	version string // of the object that was read last; "" if it's missing. A write builds on it
 	behind  bool   // that object has an older table than we know
 	current bool   // a write may build on what we know
-	quiet   time.Time
+	// quiet is when ranges may begin again, after a table that was behind, or when a table may be
+	// made, after none was found.
+	quiet time.Time
 
 	alive []string // may be given ranges
 	gone  []string // may be taken from
@@ -69,12 +66,19 @@ func newReplica(me string, count int, patience time.Duration) replica {
 // A table that's older than one we have seen is a late answer, or the server was restored from a
 // backup. We don't believe it, and try to write ours again: that fails if the answer was late. If
 // it doesn't, others may have seen what we haven't, so nothing begins until they have noticed, too.
+//
+// Somebody who finds no table, and isn't alone, waits as long: it may have been deleted, and those
+// who knew it write it again.
 func (r replica) reads(t table, version string, alive, gone []string, now time.Time) replica {
+	alone := len(alive) == 0 || len(alive) == 1 && alive[0] == r.me
+	first := r.version == "" && r.table.holders == nil && !r.current
 	r.alive, r.gone, r.version, r.current = alive, gone, version, true
 	r.behind = t.generation < r.table.generation
-	if r.behind {
+	switch {
+	case r.behind, version == "" && first && !alone:
 		r.quiet = now.Add(r.patience)
-	} else {
+	}
+	if !r.behind {
 		r.table = t
 	}
 	return r.settled()
@@ -88,13 +92,8 @@ func (r replica) settled() replica {
 	return r
 }
 
-// want is the plan, as far as this replica is concerned.
-func (r replica) want() []string {
-	takers := slices.DeleteFunc(slices.Clone(r.alive), func(m string) bool {
-		return slices.Contains(r.table.leaving, m) || m == r.me && r.leaving
-	})
-	return plan(r.holders(), takers, r.weights)
-}
+// want is the plan.
+func (r replica) want() []string { return plan(r.holders(), r.alive, r.weights) }
 
 // holders are those of the table, without those that are gone. Before there is a table, nobody has
 // anything.
@@ -113,7 +112,10 @@ func (r replica) holders() []string {
 // it stops what must stop, and then begins what may.
 func (r replica) acts(now time.Time) (begin, stop Set) {
 	begin, stop = make(Set, len(r.works)), make(Set, len(r.works))
-	if r.table.holders == nil {
+	if r.leaving || r.table.holders == nil {
+		for i, works := range r.works {
+			stop[i] = works && !r.stops[i]
+		}
 		return begin, stop
 	}
 	for i, to := range r.want() {
@@ -155,29 +157,21 @@ func with(set, ranges Set, value bool) Set {
 
 // writes returns the table to write, if there's anything to write: what others take, give or hold
 // stays as it is.
-func (r replica) writes() (t table, needed bool) {
-	if !r.current || r.asking {
+func (r replica) writes(now time.Time) (t table, needed bool) {
+	missing := r.table.holders == nil
+	if !r.current || r.asking || r.leaving || missing && now.Before(r.quiet) {
 		return table{}, false
 	}
-	t = r.table.clone()
-	t.generation++
-	t.holders = make([]string, len(r.works))
+	t = table{r.table.generation + 1, make([]string, len(r.works))}
 	copy(t.holders, r.table.holders)
 	for i, to := range r.want() {
 		holder := t.holders[i]
 		free := holder == "" || slices.Contains(r.gone, holder)
-		switch {
-		case holder == r.me && to != r.me && !r.works[i], free && to == r.me:
+		if holder == r.me && to != r.me && !r.works[i] || free && to == r.me {
 			t.holders[i] = to
 		}
 	}
-	t.leaving = slices.DeleteFunc(t.leaving, func(m string) bool { return slices.Contains(r.gone, m) })
-	if at, is := slices.BinarySearch(t.leaving, r.me); r.leaving && !is {
-		t.leaving = slices.Insert(t.leaving, at, r.me)
-	}
-	needed = r.behind || r.unsureUntil > 0 ||
-		!slices.Equal(t.holders, r.table.holders) || !slices.Equal(t.leaving, r.table.leaving)
-	return t, needed
+	return t, r.behind || r.unsureUntil > 0 || missing || !slices.Equal(t.holders, r.table.holders)
 }
 
 // sends notes that the table is being written. If its answer is lost, the write may have happened,
@@ -203,8 +197,6 @@ func (r replica) failed() replica {
 	return r
 }
 
-// left returns true if a replica that wants to end may do so: nothing of it is left in the table.
-func (r replica) left() bool {
-	return r.leaving && r.table.holders != nil && !slices.Contains(r.table.holders, r.me) &&
-		!slices.Contains(r.works, true) && !r.asking
-}
+// left returns true if a replica that's leaving has ended all its work. Its ranges are free as soon
+// as it has released its Lease.
+func (r replica) left() bool { return r.leaving && !slices.Contains(r.works, true) }

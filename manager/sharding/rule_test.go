@@ -13,13 +13,13 @@ func TestALaterWriteDoesNotMakeAnEarlierOneHarmless(t *testing.T) {
 	r := newReplica("a", 2, time.Second)
 	mine := table{generation: 5, holders: letters("aa")}
 	r = r.reads(mine, "7", letters("ab"), nil, now)
-	away, needed := r.writes()
+	away, needed := r.writes(now)
 	require.True(t, needed)
 	require.Equal(t, "ab", written(away.holders))
 	r = r.sends(away).failed()
 
 	r = r.reads(mine, "7", letters("a"), nil, now) // b isn't there any more, or not in this answer
-	back, needed := r.writes()
+	back, needed := r.writes(now)
 	require.True(t, needed, "it has to find out")
 	require.Equal(t, "aa", written(back.holders))
 	r = r.sends(back).failed()

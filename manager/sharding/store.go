@@ -47,10 +47,9 @@ func (s snapshot) version(id string) string {
 
 // stored is the table as JSON. It has runs of ranges, because neighbours mostly have the same holder.
 type stored struct {
-	Generation int64    `json:"generation"`
-	Ranges     int      `json:"ranges"`
-	Holders    []run    `json:"holders"`
-	Leaving    []string `json:"leaving,omitempty"`
+	Generation int64 `json:"generation"`
+	Ranges     int   `json:"ranges"`
+	Holders    []run `json:"holders"`
 }
 
 type run struct {
@@ -59,7 +58,7 @@ type run struct {
 }
 
 func encode(t table) (string, error) {
-	s := stored{Generation: t.generation, Ranges: len(t.holders), Leaving: t.leaving}
+	s := stored{Generation: t.generation, Ranges: len(t.holders)}
 	for r, holder := range t.holders {
 		if r == 0 || holder != t.holders[r-1] {
 			s.Holders = append(s.Holders, run{r, holder})
@@ -81,7 +80,7 @@ func decode(text string, count int) (table, error) {
 	if s.Generation < 1 {
 		return table{}, fmt.Errorf("its generation is %d", s.Generation)
 	}
-	t := table{generation: s.Generation, leaving: s.Leaving}
+	t := table{generation: s.Generation}
 	for i, r := range s.Holders {
 		to := count
 		if i+1 < len(s.Holders) {
