@@ -237,11 +237,13 @@ func (s *sharing) step(ctx, lost context.Context) {
 		s.act() // even if the server doesn't answer
 	}
 	again := false
-	now, err := s.look(lost)
-	if err == nil {
-		again, err = s.change(lost, now)
+	if !s.leaving { // or there's nothing left to find out
+		now, err := s.look(lost)
+		if err == nil {
+			again, err = s.change(lost, now)
+		}
+		s.report(err)
 	}
-	s.report(err)
 	if again || lost.Err() != nil || s.left() {
 		return
 	}
@@ -273,7 +275,11 @@ func (s *sharing) look(ctx context.Context) (snapshot, error) {
 		return seen, fmt.Errorf("reading the Leases: %w", err)
 	}
 	now := time.Now()
-	s.blind.Reset(time.Until(asked.Add(s.patienceWithTheServer())))
+	since := asked
+	if renewed.Before(since) { // which counts when it's leaving: then nobody says that the Lease is lost
+		since = renewed
+	}
+	s.blind.Reset(time.Until(since.Add(s.patienceWithTheServer())))
 	if s.config.Weights != nil {
 		s.weights = s.config.Weights()
 	}

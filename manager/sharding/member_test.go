@@ -16,6 +16,7 @@ import (
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/manager/leaderelection"
 )
 
 // crew is some replicas of one program, and what the test sees of their work.
@@ -70,6 +71,10 @@ func (h *hand) RoundTrip(r *http.Request) (*http.Response, error) {
 	cut := h.cut
 	h.mu.Unlock()
 	time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
+	if cut == 1 { // a cable that's pulled: nobody answers at all
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
 	if rand.Float64() < cut {
 		return nil, io.ErrUnexpectedEOF
 	}
@@ -197,6 +202,23 @@ func TestReplicasShareTheWorkAndTakeOverFromEachOther(t *testing.T) {
 		time.Sleep(12 * time.Second)
 		require.Equal(t, map[string]int{third.name: namespaces}, c.shares(time.Minute))
 	})
+}
+
+// It has lost the server, and is told to stop before its Lease has run out. It doesn't wait for answers that don't come.
+func TestAReplicaThatIsCutOffStopsInTime(t *testing.T) {
+	for seconds := range 13 {
+		aCrew(t, 1, func(c *crew) {
+			h := c.joins()
+			time.Sleep(10 * time.Second)
+			h.loses(1)
+			lost := time.Now()
+			time.Sleep(time.Duration(seconds) * time.Second)
+			h.stop()
+			err := <-h.err
+			require.NotErrorIs(c, err, leaderelection.ErrStillWorking, "told after %d s", seconds)
+			require.Less(c, time.Since(lost), 15*time.Second, "told after %d s", seconds)
+		})
+	}
 }
 
 // Replicas come and go, and can't reach the server for a while, wholly or in part. Nobody works beside another one, and when it's
