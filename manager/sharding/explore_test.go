@@ -390,10 +390,12 @@ func explore(t *testing.T, from *told, depth, troubles int) (worlds int) {
 // settled is a world in which everybody has what the plan says, and knows it.
 func settled(started int) *told {
 	w := aWorld(started)
-	for range 10 * started {
-		w.calm()
+	for range 3 * patience {
+		w.tick()
+		for range 3 {
+			w.calm()
+		}
 	}
-	w.tick()
 	return &told{world: w}
 }
 
