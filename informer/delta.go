@@ -8,6 +8,7 @@ const (
 	deltaAdded   deltaType = iota + 1 // the store had no object with that key
 	deltaUpdated                      // it had an older state of the same object
 	deltaDeleted                      // it had an object that no longer exists
+	deltaLeft                         // it had an object that exists, but isn't kept any more; see Informer.Keep
 	// nothing happened: the handler gets the object again, see HandlerOptions.Resync
 	deltaSync
 )
@@ -37,6 +38,7 @@ type notification[T Object] struct {
 
 	known   bool // the handler was told old
 	deleted bool // the first object ended, as last
+	left    bool // it didn't end: it isn't kept any more
 	changed bool // before it ended it changed, and the handler wasn't told
 	unseen  bool // the watch missed its end
 	exists  bool // there is such an object
@@ -52,10 +54,11 @@ func (n *notification[T]) add(d delta[T]) {
 		n.old = d.old
 	}
 	switch d.kind {
-	case deltaDeleted:
+	case deltaDeleted, deltaLeft:
 		var none T
 		if !n.deleted {
 			n.deleted, n.last, n.unseen, n.lastInitial = true, d.object, d.unseen, n.initial
+			n.left = d.kind == deltaLeft
 			n.changed = n.exists && any(n.old) != any(n.object) // they are one after a Sync
 			if !n.changed {
 				n.old = none
@@ -70,13 +73,13 @@ func (n *notification[T]) add(d delta[T]) {
 }
 
 // deliver calls the handler. A single delta is one call: OnAdd for deltaAdded, OnUpdate for
-// deltaUpdated and deltaSync, OnDelete for deltaDeleted.
+// deltaUpdated and deltaSync, OnDelete for deltaDeleted, OnLeave for deltaLeft.
 //
 // If there are several deltas, those of the deleted object come first. The handler hears of its end
 // even if it came and went, because a reader may have seen it in the store. And it hears of it
 // after a change that came before: the owner that the handler knows of must hear that it no longer
 // has the object.
-func (n *notification[T]) deliver(handler Handler[T]) {
+func (n *notification[T]) deliver(handler LeaveHandler[T]) {
 	if n.deleted {
 		switch {
 		case !n.known:
@@ -84,7 +87,11 @@ func (n *notification[T]) deliver(handler Handler[T]) {
 		case n.changed:
 			handler.OnUpdate(n.old, n.last)
 		}
-		handler.OnDelete(n.last, n.unseen)
+		if n.left {
+			handler.OnLeave(n.last)
+		} else {
+			handler.OnDelete(n.last, n.unseen)
+		}
 	}
 	switch {
 	case n.exists && (n.deleted || !n.known):
@@ -97,19 +104,23 @@ func (n *notification[T]) deliver(handler Handler[T]) {
 // calls names the calls that deliver makes, for the flight recorder, and returns the object that
 // they're about.
 func (n *notification[T]) calls() (op string, object T) {
+	end := "delete"
+	if n.left {
+		end = "leave"
+	}
 	switch {
 	case !n.exists && !n.known:
-		return "add and delete", n.last
+		return "add and " + end, n.last
 	case !n.exists && n.changed:
-		return "update and delete", n.last
+		return "update and " + end, n.last
 	case !n.exists:
-		return "delete", n.last
+		return end, n.last
 	case n.deleted && !n.known:
-		return "add, delete and add", n.object
+		return "add, " + end + " and add", n.object
 	case n.changed:
-		return "update, delete and add", n.object
+		return "update, " + end + " and add", n.object
 	case n.deleted:
-		return "delete and add", n.object
+		return end + " and add", n.object
 	case !n.known:
 		return "add", n.object
 	default:

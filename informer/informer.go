@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/loopwright/loopwright/trace"
 )
@@ -36,6 +37,8 @@ type Informer[T Object] struct {
 	instruments instruments
 	store       *Store[T]
 	reflector   *Reflector[T]
+	shards      *shardReader[T] // nil if everything is kept
+	kept        atomic.Pointer[choice] // the shard that the store has; nil before the first list
 	detector    mutationDetector[T] // used by the reflector's goroutine only
 	reached     storeVersion
 	// closed by the reflector's goroutine when the first list is in the store
@@ -76,6 +79,8 @@ type InformerOptions[T Object] struct {
 	// DetectMutations turns on a test mode in which the informer keeps a copy of every object, and
 	// reports those that somebody has changed: when they're replaced or deleted, and when Run ends.
 	DetectMutations func(was, is T)
+	// Shard makes the informer keep a part of the collection, which may change; see Keep.
+	Shard ShardOptions
 	// Reflector has the options for reading.
 	Reflector ReflectorOptions
 	// Recorder records what happens in reflector, store and listeners; nil is off.
@@ -109,6 +114,10 @@ func NewInformer[T Object](from ListerWatcher[T], options InformerOptions[T]) *I
 		},
 		detector: mutationDetector[T]{report: options.DetectMutations},
 		synced:   make(chan struct{}), stopping: make(chan struct{}),
+	}
+	if options.Shard.First != nil {
+		i.shards = newShardReader(from, options.Shard)
+		from = i.shards
 	}
 	i.reflector = NewReflector(from, Sink[T](informerSink[T]{i}), options.Reflector)
 	return i

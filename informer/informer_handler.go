@@ -28,6 +28,14 @@ type Handler[T Object] interface {
 	OnDelete(object T, finalStateUnknown bool)
 }
 
+// LeaveHandler is a Handler that also hears of objects that leave the informer's shard; see
+// Informer.Keep. If such an object comes back, that's an OnAdd.
+type LeaveHandler[T Object] interface {
+	Handler[T]
+	// OnLeave is for an object that exists, and is no longer kept. It's the last state that was.
+	OnLeave(object T)
+}
+
 // HandlerFuncs is a Handler made of functions; nil ones aren't called.
 type HandlerFuncs[T Object] struct {
 	Add    func(object T, initial bool)

@@ -190,6 +190,14 @@ func (c *handlerCaller[T]) OnDelete(object T, finalStateUnknown bool) {
 	}
 }
 
+// OnLeave isn't the end of an object, so a handler that knows nothing of shards doesn't hear of it.
+func (c *handlerCaller[T]) OnLeave(object T) {
+	if leaves, ok := c.listener.handler.(LeaveHandler[T]); ok && !c.listener.isStopped() {
+		defer c.listener.afterCall(object)
+		leaves.OnLeave(object)
+	}
+}
+
 // afterCall is deferred around a call. It reports a panic, and lets it continue.
 func (l *listener[T]) afterCall(object T) {
 	if value := recover(); value != nil {

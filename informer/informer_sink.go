@@ -26,8 +26,29 @@ type informerSink[T Object] struct{ *Informer[T] }
 func (i informerSink[T]) Replace(items []T, resourceVersion string) {
 	first := !i.hasSynced()
 	world, deltas := i.changesTo(items, first)
+	while, after := i.shardsOfReplace()
+	i.kept.Store(while)
 	i.commit(deltas, func() { i.store.exchange(world) }, first)
+	i.kept.Store(after)
 	i.reached.replaced(resourceVersion)
+}
+
+// shardsOfReplace returns what the store has for sure while it's being replaced, and after that. A
+// reader may find the old contents or the new ones until then, so it's what both have.
+func (i informerSink[T]) shardsOfReplace() (while, after *choice) {
+	if i.shards == nil {
+		return nil, nil
+	}
+	old, reads := i.kept.Load(), i.shards.reads
+	if old == nil || old == reads {
+		return reads, reads
+	}
+	return &choice{both{reads, old}}, reads
+}
+
+// isKept reports whether the view that arrives has the objects of a namespace.
+func (i informerSink[T]) isKept(namespace string) bool {
+	return i.shards == nil || i.shards.reads.Has(namespace)
 }
 
 // changesTo returns the world that a list shows, and the deltas that lead there from the store's
@@ -59,8 +80,11 @@ func (i informerSink[T]) changesTo(
 	}
 	slices.SortFunc(gone, func(a, b T) int { return compareKeys(KeyOf(a), KeyOf(b)) })
 	for _, object := range gone {
-		deltas = append(deltas,
-			delta[T]{kind: deltaDeleted, object: object, old: object, unseen: true})
+		d := delta[T]{kind: deltaDeleted, object: object, old: object, unseen: true}
+		if !i.isKept(object.GetNamespace()) {
+			d.kind, d.unseen = deltaLeft, false
+		}
+		deltas = append(deltas, d)
 	}
 	return world, deltas
 }
@@ -150,15 +174,20 @@ func (i informerSink[T]) commit(deltas []delta[T], write func(), first bool) {
 	}
 }
 
-// recordTombstones records the deletions that the watch missed.
+// recordTombstones records the deletions that the watch missed, and the objects that left the
+// shard.
 func (i informerSink[T]) recordTombstones(deltas []delta[T]) {
 	for _, d := range deltas {
-		if !d.unseen {
+		kind, op := trace.Delta, "tombstone"
+		switch {
+		case d.kind == deltaLeft:
+			kind, op = trace.Left, ""
+		case !d.unseen:
 			continue
 		}
 		key := KeyOf(d.object)
 		i.options.Recorder.Record(trace.Event{
-			Kind: trace.Delta, Layer: "informer", Object: i.instruments.kind, Op: "tombstone",
+			Kind: kind, Layer: "informer", Object: i.instruments.kind, Op: op,
 			Version: d.object.GetResourceVersion(), Namespace: key.Namespace, Name: key.Name, Count: 1,
 		})
 	}
@@ -171,7 +200,7 @@ func (i informerSink[T]) recordStalled(deltas []delta[T]) {
 		switch d.kind {
 		case deltaAdded:
 			old = nil
-		case deltaDeleted:
+		case deltaDeleted, deltaLeft:
 			now = nil
 		}
 		key := KeyOf(d.object)
@@ -275,7 +304,7 @@ func (m *mutationDetector[T]) follow(d delta[T]) {
 	key := KeyOf(d.object)
 	m.check(key)
 	delete(m.kept, key)
-	if d.kind == deltaDeleted {
+	if d.kind == deltaDeleted || d.kind == deltaLeft {
 		return
 	}
 	if m.kept == nil {

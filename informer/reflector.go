@@ -85,8 +85,10 @@ type Reflector[T Object] struct {
 	running atomic.Bool
 	floor   string // the newest version that the sink has; for the next Run
 
-	mu     sync.Mutex // guards health
+	mu     sync.Mutex // guards what follows
 	health Health
+	// cut ends the request or the pause that's under way, because a new view is wanted
+	cut context.CancelCauseFunc
 }
 
 // NewReflector returns a reflector that reads from a collection into a sink.
@@ -128,6 +130,7 @@ func (r *Reflector[T]) Run(ctx context.Context) error {
 	}
 	defer r.running.Store(false)
 	shell := &shell[T]{Reflector: r, ctx: ctx, began: time.Now()}
+	shell.begin()
 	defer shell.close()
 
 	m := machine{backoff: r.options.Backoff, streams: !r.options.NoStream,
@@ -157,6 +160,19 @@ func (r *Reflector[T]) Run(ctx context.Context) error {
 		return cause
 	}
 	return nil
+}
+
+// errRenewed ends what's under way when a new view is wanted.
+var errRenewed = errors.New("a new view is wanted")
+
+// renew makes the reflector request a new view at once, the newest there is. Any goroutine may call
+// it. If Run isn't running, the next one begins with a view anyway.
+func (r *Reflector[T]) renew() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cut != nil {
+		r.cut(errRenewed)
+	}
 }
 
 // report passes an error to the handler, and says whether GiveUp wants Run to return it.

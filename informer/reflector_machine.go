@@ -103,6 +103,9 @@ func (m machine) step(in input) (machine, action) {
 		return m.failed(in)
 	case inPaused:
 		return m.afterPause()
+	case inRenewed:
+		m.newest, m.cursor = true, Cursor{}
+		return m.snapshot(deliverDiscard, "")
 	default:
 		m.state = StateStopped
 		return m, action{deliver: deliverDiscard, do: doStop}
@@ -164,14 +167,15 @@ type input struct {
 type inputKind uint8
 
 const (
-	inBegin  inputKind = iota // Run was called
-	inOpened                  // the server accepted the stream or watch
-	inEvent                   // an event other than ERROR
-	inPage                    // a list, or a page of it
-	inEnded                   // the server ended the watch in good order
-	inFailed                  // a request failed, a watch broke, or an ERROR event came
-	inPaused                  // the pause is over
-	inStop                    // Run's context ended
+	inBegin   inputKind = iota // Run was called
+	inOpened                   // the server accepted the stream or watch
+	inEvent                    // an event other than ERROR
+	inPage                     // a list, or a page of it
+	inEnded                    // the server ended the watch in good order
+	inFailed                   // a request failed, a watch broke, or an ERROR event came
+	inPaused                   // the pause is over
+	inRenewed                  // a new view is wanted, whatever was under way
+	inStop                     // Run's context ended
 )
 
 // faultKind is everything that the machine wants to know about an error.

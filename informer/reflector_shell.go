@@ -42,6 +42,8 @@ type shell[T Object] struct {
 	*Reflector[T]
 	ctx   context.Context // Run's; this value lives no longer than Run
 	began time.Time
+	// until ends with ctx, or when a new view is wanted. Requests and pauses end with it.
+	until context.Context
 
 	current Watch[T]       // the open watch, or nil
 	stall   *stallDetector // cuts the running request
@@ -51,13 +53,34 @@ type shell[T Object] struct {
 	partial   partialView[T]
 }
 
+// begin makes the context of what follows, until a new view is wanted.
+func (s *shell[T]) begin() {
+	until, cut := context.WithCancelCause(s.ctx)
+	s.until = until
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cut = cut
+}
+
+// interrupted returns the input that takes the place of an answer, if nobody wants that any more.
+func (s *shell[T]) interrupted() (in input, is bool) {
+	switch {
+	case s.ctx.Err() != nil:
+		return input{kind: inStop}, true
+	case s.until.Err() != nil:
+		s.begin()
+		return input{kind: inRenewed}, true
+	}
+	return input{}, false
+}
+
 // perform carries out an action's command. The error is for people; the machine reads the input.
 func (s *shell[T]) perform(act action) (input, error) {
 	if act.do != doRead {
 		s.close()
 	}
-	if s.ctx.Err() != nil {
-		return input{kind: inStop}, nil
+	if in, is := s.interrupted(); is {
+		return in, nil
 	}
 	in, err := input{}, error(nil)
 	switch act.do {
@@ -78,8 +101,8 @@ func (s *shell[T]) perform(act action) (input, error) {
 		s.sleep(act.pause)
 	}
 	in.at, in.random = time.Since(s.began), s.options.Random()
-	if s.ctx.Err() != nil {
-		return input{kind: inStop}, nil
+	if in, is := s.interrupted(); is {
+		return in, nil
 	}
 	if err != nil {
 		in.kind, in.fault = inFailed, faultOf(err)
@@ -132,7 +155,7 @@ func (s *shell[T]) listOptions(act action) metav1.ListOptions {
 const grace = 30 * time.Second
 
 func (s *shell[T]) openWatch(options metav1.ListOptions) error {
-	s.stall = newStallDetector(s.ctx, s.options.RequestTimeout)
+	s.stall = newStallDetector(s.until, s.options.RequestTimeout)
 	opened, err := s.from.Watch(s.stall.ctx, options)
 	if err != nil {
 		return s.stall.explain(err)
@@ -174,7 +197,7 @@ func (s *shell[T]) readEvent(in *input) error {
 
 // requestPage requests a list or a page of it.
 func (s *shell[T]) requestPage(in *input, options metav1.ListOptions) error {
-	s.stall = newStallDetector(s.ctx, s.options.RequestTimeout)
+	s.stall = newStallDetector(s.until, s.options.RequestTimeout)
 	page, err := listPage(s.stall.ctx, s.from, options)
 	if err != nil {
 		return s.stall.explain(err)
@@ -189,7 +212,7 @@ func (s *shell[T]) sleep(d time.Duration) {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-s.ctx.Done():
+	case <-s.until.Done():
 	}
 }
 

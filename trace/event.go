@@ -61,6 +61,7 @@ const (
 
 	// What the informer does.
 	Delta  // a list showed that an object was deleted, which no watch reported: Op is tombstone
+	Left   // an object exists, and is dropped because another replica has its shard now
 	Index  // the store and its indices were changed: Op, Count objects now held
 	Synced // the first list has reached the store: Count objects
 	Resync // every handler gets every object again: Count objects
@@ -97,7 +98,7 @@ const (
 var kindNames = [...]string{
 	List: "list", WatchStart: "watch start", WatchEvent: "watch event", Bookmark: "bookmark",
 	WatchEnd: "watch end", Expired: "expired", Error: "error", Backoff: "backoff",
-	Delta: "delta", Index: "index", Synced: "synced", Resync: "resync", Condition: "condition",
+	Delta: "delta", Left: "left", Index: "index", Synced: "synced", Resync: "resync", Condition: "condition",
 	Notified:  "notified",
 	Predicate: "predicate", Handler: "handler",
 	Enqueue: "enqueue", Delay: "delay", Dequeue: "dequeue", Done: "done",

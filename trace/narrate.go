@@ -65,6 +65,8 @@ func narrateInforming(e Event) string {
 	switch e.Kind {
 	case Delta:
 		return fmt.Sprintf("%s queued, %d pending for this key", e.Op, e.Count)
+	case Left:
+		return "another replica has its shard now: dropped here, not deleted"
 	case Index:
 		return fmt.Sprintf("%s in store and index", e.Op) + at(e.Version) + ", " +
 			plural(e.Count, "object") + " held"

@@ -13,7 +13,8 @@ var ErrNotOurs = errors.New("another replica may have this shard")
 // Gate lets reconciles begin in this replica's ranges, and knows which haven't ended. Any goroutine
 // may use it.
 type Gate struct {
-	mu     sync.Mutex
+	mu     sync.Mutex // guards what follows
+	mine   Set        // may be opened
 	open   Set
 	inside []int // how many have entered and not left, for each range
 	terms  []term
@@ -31,7 +32,10 @@ type term struct {
 }
 
 func newGate(count int, ended func(Set)) *Gate {
-	return &Gate{open: make(Set, count), inside: make([]int, count), terms: make([]term, count), ended: ended, empty: make(chan struct{})}
+	return &Gate{
+		mine: make(Set, count), open: make(Set, count), inside: make([]int, count),
+		terms: make([]term, count), ended: ended, empty: make(chan struct{}),
+	}
 }
 
 // Enter asks whether work on an object of a namespace may begin. If so, the work's context ends with
@@ -69,20 +73,29 @@ func (g *Gate) leave(r int) {
 	}
 }
 
-// begin opens ranges, unless the gate is closed.
-func (g *Gate) begin(ranges Set) {
+// allow says that ranges may be opened, as soon as the caches keep their objects.
+func (g *Gate) allow(ranges Set) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.mine = with(g.mine, ranges, true)
+}
+
+// begin opens all ranges that may be opened, and returns those that were closed.
+func (g *Gate) begin() (opened Set) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	opened = make(Set, len(g.open))
 	if g.closed {
-		return
+		return opened
 	}
-	for r, is := range ranges {
-		if is {
-			g.open[r] = true
+	for r, is := range g.mine {
+		if is && !g.open[r] {
+			g.open[r], opened[r] = true, true
 			ctx, cancel := context.WithCancelCause(context.Background())
 			g.terms[r] = term{ctx, cancel}
 		}
 	}
+	return opened
 }
 
 // stop closes ranges, and returns those in which nobody is.
@@ -92,7 +105,7 @@ func (g *Gate) stop(ranges Set) (empty Set) {
 	empty = make(Set, len(ranges))
 	for r, is := range ranges {
 		if is {
-			g.open[r] = false
+			g.mine[r], g.open[r] = false, false
 			empty[r] = g.inside[r] == 0
 		}
 	}
@@ -106,7 +119,7 @@ func (g *Gate) terminator(ranges Set) func() {
 	defer g.mu.Unlock()
 	var ends []context.CancelCauseFunc
 	for r, is := range ranges {
-		if is {
+		if is && g.terms[r].cancel != nil {
 			ends = append(ends, g.terms[r].cancel)
 		}
 	}

@@ -42,9 +42,12 @@ type Config struct {
 	// Weights returns how much work there is in each range. It's called every RetryPeriod. Nil means
 	// that all ranges are the same.
 	Weights func() []int
-	// Changed is called when ranges have become this replica's, and when they are about to stop
-	// being so. Its goroutine renews nothing, but reads the table: be quick.
-	Changed func(begin, stop Set)
+	// Keep makes the caches keep these ranges, and no others. Reconciles begin in ranges that are
+	// new when it has returned nil; when it returns an error, it's called again. Its context ends
+	// when there's another call to come. Nil means that there's nothing to do.
+	Keep func(ctx context.Context, ranges Set) error
+	// Opened is called when reconciles may begin in these ranges, in the order in which they do.
+	Opened func(ranges Set)
 	// Recorder is the flight recorder; nil is off.
 	Recorder *trace.Recorder
 }
@@ -60,6 +63,8 @@ type Member struct {
 	elector *leaderelection.LeaderElector
 
 	end context.CancelCauseFunc // ends Run; set when it begins
+
+	keeper keeper
 
 	mu    sync.Mutex // guards ended
 	ended Set        // the ranges that the gate has reported since the loop last looked
@@ -88,6 +93,8 @@ func newMember(config Config, count int) (*Member, error) {
 	m.name = config.ID + "-" + string(uuid.NewUUID())
 	m.store = store{config.ID, config.Client.Leases(config.Namespace)}
 	m.gate = newGate(count, m.hasEnded)
+	m.keeper.ranges = make(Set, count)
+	m.keeper.news = make(chan struct{}, 1)
 	m.lock = &ownLease{LeaseLock: resourcelock.LeaseLock{
 		LeaseMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: m.name}, Client: config.Client,
 		LockConfig: resourcelock.ResourceLockConfig{Identity: m.name}, Labels: map[string]string{Label: config.ID},
@@ -206,10 +213,15 @@ func (m *Member) share(ctx context.Context) {
 		m.end(errBlind)
 	})
 	defer s.blind.Stop()
+	keeping, end := context.WithCancel(lost)
+	var running sync.WaitGroup
+	running.Go(func() { m.keep(keeping, s.log) })
 	for lost.Err() == nil && !s.left() {
 		s.step(ctx, lost)
 	}
 	m.gate.close()
+	end()
+	running.Wait()
 	m.gate.wait()
 }
 
@@ -233,6 +245,7 @@ func (m *Member) patienceWithTheServer() time.Duration {
 func (s *sharing) step(ctx, lost context.Context) {
 	s.leaving = s.leaving || ctx.Err() != nil
 	s.replica = s.replica.ended(s.takeEnded())
+	s.keeper.set(s.works, nil, s.gate)
 	if s.leaving {
 		s.act() // even if the server doesn't answer
 	}
@@ -296,9 +309,6 @@ func (s *sharing) act() {
 		return
 	}
 	s.log.Info("Ranges change hands", "begin", begin.String(), "stop", stop.String())
-	if s.config.Changed != nil {
-		s.config.Changed(begin, stop)
-	}
 	s.replica = s.replica.stopping(stop)
 	empty := s.gate.stop(stop)
 	s.replica = s.replica.ended(empty)
@@ -306,7 +316,7 @@ func (s *sharing) act() {
 		time.AfterFunc(s.config.GracePeriod, s.gate.terminator(left))
 	}
 	s.replica = s.begun(begin)
-	s.gate.begin(begin)
+	s.keeper.set(s.works, begin, s.gate)
 }
 
 // change writes what there is to write, and reports whether to look again at once.

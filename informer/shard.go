@@ -1,0 +1,249 @@
+package informer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// Shard is the part of a collection that an informer keeps: the objects of some namespaces. It
+// never changes; Informer.Keep replaces it by another one.
+type Shard interface {
+	// Has reports whether the objects of a namespace belong to the shard. It's called for each
+	// object that arrives.
+	Has(namespace string) bool
+	// Selector is what asks a server for the shard (metav1.ListOptions.ShardSelector). It's a wish:
+	// a server that doesn't know it, or has the feature switched off, sends everything. If it's
+	// empty, everything is asked for.
+	Selector() string
+	// IsEmpty reports whether no namespace belongs to the shard. Then nothing is requested.
+	IsEmpty() bool
+}
+
+// ShardOptions make an informer keep a shard instead of everything.
+type ShardOptions struct {
+	// First is the shard that the informer begins with. Nil switches shards off.
+	First Shard
+	// OnForeign is called once, on the reflector's goroutine, when the server has sent an object of
+	// another shard: it doesn't know the selector, so this process receives and decodes everything.
+	OnForeign func()
+}
+
+// choice is the shard of one call of Keep. Its address tells it from others.
+type choice struct{ Shard }
+
+// both has what two shards have in common.
+type both struct {
+	Shard
+	other Shard
+}
+
+// Has implements Shard.
+func (b both) Has(namespace string) bool { return b.Shard.Has(namespace) && b.other.Has(namespace) }
+
+// Keep makes the informer keep another shard. It returns at once; WaitForShard waits until the
+// store has it.
+//
+// Guarantees: the list that follows is requested after the call, and the API server answers with
+// its newest state: whoever has learned before the call that another process no longer writes finds
+// all that it wrote. The store changes in one step. Handlers get an OnAdd for each object that
+// comes, as for one that's created. For each that goes, they get an OnLeave if they're a
+// LeaveHandler, and no OnDelete: the object exists.
+func (i *Informer[T]) Keep(shard Shard) {
+	i.shards.want(shard)
+	i.reflector.renew()
+}
+
+// WaitForShard waits until the store has the shard that the last Keep named, or the first one.
+func (i *Informer[T]) WaitForShard(ctx context.Context) error {
+	if err := i.WaitForSync(ctx); err != nil || i.shards == nil {
+		return err
+	}
+	kind := i.instruments.kind
+	err := i.waitUntil(ctx, func(string) bool { return i.kept.Load() == i.shards.wanted() })
+	if err != nil {
+		return fmt.Errorf("waiting for the shard of %s: %w", kind, i.notSynced(err))
+	}
+	return nil
+}
+
+// Get returns an object of the store. If there is none, kept says whether that means anything:
+// it's false if the store doesn't have the objects of that namespace.
+func (i *Informer[T]) Get(key Key) (object T, found, kept bool) {
+	for {
+		before := i.kept.Load()
+		if object, found = i.store.Get(key); found {
+			return object, true, true
+		}
+		if before == i.kept.Load() {
+			return object, false, i.Keeps(key.Namespace)
+		}
+	}
+}
+
+// Keeps reports whether the store has the objects of a namespace.
+func (i *Informer[T]) Keeps(namespace string) bool {
+	return i.shards == nil || i.hasSynced() && i.kept.Load().Has(namespace)
+}
+
+// shardReader is a collection of which only a shard is read. It stands between the reflector and the
+// server, so what isn't kept is dropped before anything else sees it.
+type shardReader[T Object] struct {
+	ListerWatcher[T]
+	onForeign func()
+	foreign   atomic.Bool // onForeign was called
+
+	// Used by the reflector's goroutine only:
+	reads  *choice // the shard of the view that's being read, or was read last, and of its watches
+	newest string  // the newest version that was seen
+
+	mu   sync.Mutex // guards next
+	next *choice    // for the next view
+}
+
+func newShardReader[T Object](from ListerWatcher[T], options ShardOptions) *shardReader[T] {
+	first := &choice{options.First}
+	return &shardReader[T]{
+		ListerWatcher: from, next: first, reads: first, onForeign: options.OnForeign,
+		newest: "1", // older than any that a server has
+	}
+}
+
+func (r *shardReader[T]) identity() readerIdentity { return identify(r.ListerWatcher) }
+
+func (r *shardReader[T]) want(shard Shard) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.next = &choice{shard}
+}
+
+func (r *shardReader[T]) wanted() *choice {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.next
+}
+
+// List implements ListerWatcher. All pages of a list are of one shard.
+func (r *shardReader[T]) List(ctx context.Context, options metav1.ListOptions) (*List[T], error) {
+	if options.Continue == "" {
+		r.reads = r.wanted()
+	}
+	if r.reads.IsEmpty() {
+		return &List[T]{ResourceVersion: r.newest}, nil
+	}
+	options.ShardSelector = r.reads.Selector()
+	list, err := r.ListerWatcher.List(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	own := list.Items[:0]
+	for _, item := range list.Items {
+		if r.isOwn(item) {
+			own = append(own, item)
+		}
+	}
+	clear(list.Items[len(own):])
+	list.Items = own
+	r.saw(list.ResourceVersion)
+	return list, nil
+}
+
+// Watch implements ListerWatcher.
+func (r *shardReader[T]) Watch(ctx context.Context, options metav1.ListOptions) (Watch[T], error) {
+	streams := options.SendInitialEvents != nil && *options.SendInitialEvents
+	if streams {
+		r.reads = r.wanted()
+	}
+	switch {
+	case r.reads.IsEmpty() && streams:
+		return nil, apierrors.NewBadRequest("there's nothing to stream: list it")
+	case r.reads.IsEmpty():
+		return idleWatch[T]{ctx, *options.TimeoutSeconds}, nil
+	}
+	options.ShardSelector = r.reads.Selector()
+	opened, err := r.ListerWatcher.Watch(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	return &shardWatch[T]{Watch: opened, of: r, streams: streams}, nil
+}
+
+func (r *shardReader[T]) saw(version string) {
+	if order, err := compareVersions(version, r.newest); err == nil && order > 0 {
+		r.newest = version
+	}
+}
+
+func (r *shardReader[T]) isOwn(object T) bool {
+	if r.reads.Has(object.GetNamespace()) {
+		return true
+	}
+	if r.foreign.CompareAndSwap(false, true) && r.onForeign != nil {
+		r.onForeign()
+	}
+	return false
+}
+
+// shardWatch is a watch without the events of other shards.
+type shardWatch[T Object] struct {
+	Watch[T]
+	of      *shardReader[T]
+	streams bool // the initial events haven't ended
+}
+
+// Next implements Watch. Another shard's event is like a bookmark: nothing else has happened up to
+// its version.
+func (w *shardWatch[T]) Next() (Event[T], error) {
+	for {
+		event, err := w.Watch.Next()
+		if err != nil || event.Type == watch.Error {
+			return event, err
+		}
+		if !w.streams {
+			w.of.saw(event.ResourceVersion)
+		}
+		switch {
+		case event.Type == watch.Bookmark:
+			if event.Object.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
+				w.streams = false
+			}
+			return event, nil
+		case w.of.isOwn(event.Object):
+			return event, nil
+		case !w.streams:
+			return Event[T]{Type: watch.Bookmark, Object: event.Object,
+				ResourceVersion: event.ResourceVersion}, nil
+		}
+	}
+}
+
+// idleWatch is the watch of an empty shard.
+type idleWatch[T Object] struct {
+	ctx     context.Context
+	seconds int64
+}
+
+var errIdleClosed = errors.New("the watch of an empty shard was cut")
+
+// Next implements Watch.
+func (w idleWatch[T]) Next() (event Event[T], err error) {
+	timer := time.NewTimer(time.Duration(w.seconds) * time.Second)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return event, io.EOF
+	case <-w.ctx.Done():
+		return event, fmt.Errorf("%w: %w", errIdleClosed, context.Cause(w.ctx))
+	}
+}
+
+// Close implements Watch. The reflector ends the context, too.
+func (idleWatch[T]) Close() error { return nil }
