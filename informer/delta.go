@@ -79,7 +79,7 @@ func (n *notification[T]) add(d delta[T]) {
 // even if it came and went, because a reader may have seen it in the store. And it hears of it
 // after a change that came before: the owner that the handler knows of must hear that it no longer
 // has the object.
-func (n *notification[T]) deliver(handler LeaveHandler[T]) {
+func (n *notification[T]) deliver(handler Handler[T]) {
 	if n.deleted {
 		switch {
 		case !n.known:
@@ -87,10 +87,10 @@ func (n *notification[T]) deliver(handler LeaveHandler[T]) {
 		case n.changed:
 			handler.OnUpdate(n.old, n.last)
 		}
-		if n.left {
-			handler.OnLeave(n.last)
-		} else {
+		if !n.left {
 			handler.OnDelete(n.last, n.unseen)
+		} else if leaves, ok := handler.(LeaveHandler[T]); ok {
+			leaves.OnLeave(n.last)
 		}
 	}
 	switch {

@@ -192,7 +192,8 @@ func (c *handlerCaller[T]) OnDelete(object T, finalStateUnknown bool) {
 
 // OnLeave isn't the end of an object, so a handler that knows nothing of shards doesn't hear of it.
 func (c *handlerCaller[T]) OnLeave(object T) {
-	if leaves, ok := c.listener.handler.(LeaveHandler[T]); ok && !c.listener.isStopped() {
+	leaves, ok := c.listener.handler.(LeaveHandler[T])
+	if ok && !c.listener.isStopped() {
 		defer c.listener.afterCall(object)
 		leaves.OnLeave(object)
 	}

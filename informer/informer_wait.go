@@ -70,7 +70,8 @@ var errNoVersion = errors.New("there is no resourceVersion to wait for: " +
 //
 // Caveats: versions are compared. A server that was restored from a backup counts on from an older
 // one. So until the informer has listed again, the store looks newer than it is, and a wait ends
-// too early. That list ends the waits that have begun before it; see Rewinds.
+// too early. That list ends the waits that have begun before it; see Rewinds. If the informer doesn't
+// keep the object's namespace, the wait ends: nothing comes; see Keep.
 //
 // Errors: an empty resourceVersion, or one that isn't a number, is an error at once. So you can't
 // wait for kinds for which the server has no versions (metrics.k8s.io).
@@ -82,7 +83,7 @@ func (i *Informer[T]) WaitFor(ctx context.Context, key Key, resourceVersion stri
 		return fmt.Errorf("waiting for %s: %w", key, err)
 	}
 	err := i.waitUntil(ctx, func(reached string) bool {
-		if isReached(reached, resourceVersion) {
+		if isReached(reached, resourceVersion) || i.isElsewhere(key.Namespace) {
 			return true
 		}
 		object, ok := i.store.Get(key)
@@ -102,7 +103,7 @@ func (i *Informer[T]) WaitFor(ctx context.Context, key Key, resourceVersion stri
 func (i *Informer[T]) WaitForEnd(ctx context.Context, key Key, isOld func(T) bool) error {
 	err := i.waitUntil(ctx, func(string) bool {
 		object, ok := i.store.Get(key)
-		return !ok || !isOld(object)
+		return !ok || !isOld(object) || i.isElsewhere(key.Namespace)
 	})
 	if err != nil {
 		return fmt.Errorf("waiting for the end of %s: %w", key, err)

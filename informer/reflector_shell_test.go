@@ -280,6 +280,7 @@ func TestAWishToWaitReachesTheMachine(t *testing.T) {
 			Sink[*corev1.ConfigMap](newView()), ReflectorOptions{NoStream: true,
 				Random: func() float64 { return 0.5 }})
 		shell := &shell[*corev1.ConfigMap]{Reflector: r, ctx: t.Context(), began: time.Now()}
+		shell.begin()
 		defer shell.close()
 		time.Sleep(3 * time.Second)
 		in, err := shell.perform(action{do: doList})

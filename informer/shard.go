@@ -94,6 +94,11 @@ func (i *Informer[T]) Keeps(namespace string) bool {
 	return i.shards == nil || i.hasSynced() && i.kept.Load().Has(namespace)
 }
 
+// isElsewhere reports whether the store has no objects of a namespace because it isn't kept.
+func (i *Informer[T]) isElsewhere(namespace string) bool {
+	return i.shards != nil && i.hasSynced() && !i.Keeps(namespace)
+}
+
 // shardReader is a collection of which only a shard is read. It stands between the reflector and the
 // server, so what isn't kept is dropped before anything else sees it.
 type shardReader[T Object] struct {

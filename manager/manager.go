@@ -78,6 +78,7 @@ type controllerManager struct {
 	options    Options // with its defaults filled in
 	groups     *groups
 	election   *electionRunnable // nil without leader election
+	sharing    *sharingRunnable  // nil without Sharding
 	metrics    server.Server     // nil if it's switched off
 	converters conversion.Registry
 	elected    chan struct{} // closed once, by startElected
@@ -108,7 +109,7 @@ func New(config *rest.Config, options Options) (Manager, error) {
 		made.GetHTTPClient()); err != nil {
 		return nil, fmt.Errorf("making the metrics server: %w", err)
 	}
-	if err := errors.Join(m.makeElection(config),
+	if err := errors.Join(m.makeElection(config), m.makeMember(config),
 		m.groups.add(ownCache{m.ownCluster})); err != nil {
 		return nil, err
 	}
@@ -116,7 +117,12 @@ func New(config *rest.Config, options Options) (Manager, error) {
 }
 
 // Add implements Manager.
-func (m *controllerManager) Add(r Runnable) error { return m.groups.add(r) }
+func (m *controllerManager) Add(r Runnable) error {
+	if err := m.checkShared(r); err != nil {
+		return err
+	}
+	return m.groups.add(r)
+}
 
 // Elected implements Manager.
 func (m *controllerManager) Elected() <-chan struct{} { return m.elected }

@@ -85,6 +85,9 @@ type Options struct {
 	// RetryPeriod is the pause between two attempts; nil means 2 s.
 	RetryPeriod *time.Duration
 
+	// Sharding makes the replicas share the work; nil is off. controller-runtime has no such field.
+	Sharding *Sharding
+
 	// Metrics has the options of the metrics server. It listens on server.DefaultBindAddress by
 	// default; the address "0" switches it off.
 	Metrics server.Options
@@ -140,6 +143,9 @@ func (o *Options) complete() error {
 	}
 	if o.Strict {
 		o.beStrict()
+	}
+	if o.Sharding != nil {
+		o.shard()
 	}
 	orDefault(&o.GracefulShutdownTimeout, 30*time.Second)
 	orDefault(&o.LeaseDuration, 15*time.Second)

@@ -186,7 +186,7 @@ func TestEachPartHasItsColourAndTroubleIsRed(t *testing.T) {
 			want = red
 		case List, WatchStart, WatchEvent, Bookmark, WatchEnd, Backoff:
 			want = cyan
-		case Delta, Index, Synced, Resync, Condition, Notified:
+		case Delta, Left, Index, Synced, Resync, Condition, Notified:
 			want = blue
 		case Predicate, Handler:
 			want = magenta

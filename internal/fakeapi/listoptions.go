@@ -25,8 +25,8 @@ type listOptions struct {
 }
 
 // parseListOptions reads the query of a list or watch. watchList says whether
-// the server knows sendInitialEvents.
-func parseListOptions(res *resource, r Request, watchList bool) (listOptions, error) {
+// the server knows sendInitialEvents, and sharded whether it knows shards.
+func parseListOptions(res *resource, r Request, watchList, sharded bool) (listOptions, error) {
 	var out listOptions
 	if err := internalscheme.ParameterCodec.DecodeParameters(r.Query, metav1.SchemeGroupVersion, &out.ListOptions); err != nil {
 		return out, apierrors.NewBadRequest(err.Error())
@@ -40,6 +40,12 @@ func parseListOptions(res *resource, r Request, watchList bool) (listOptions, er
 	}
 	if err := out.selectFields(res); err != nil {
 		return out, err
+	}
+	if sharded && out.ShardSelector != "" {
+		var err error
+		if out.shard, err = parseShard(out.ShardSelector); err != nil {
+			return out, err // a 500, as from the real server
+		}
 	}
 	out.labels = out.LabelSelector
 	if out.labels == nil {

@@ -72,6 +72,9 @@ func fillListMeta(list runtime.Object, lm metav1.ListMeta) {
 	m.SetResourceVersion(lm.ResourceVersion)
 	m.SetContinue(lm.Continue)
 	m.SetRemainingItemCount(lm.RemainingItemCount)
+	if of, ok := m.(metav1.ShardedListInterface); ok && lm.ShardInfo != nil {
+		of.SetShardInfo(lm.ShardInfo)
+	}
 }
 
 // partial is the object's metadata alone.

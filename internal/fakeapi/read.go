@@ -91,7 +91,7 @@ func (s *Server) waitForVersion(ctx context.Context, rv uint64) error {
 
 // list serves a collection, or one page of it.
 func (s *Server) list(ctx context.Context, a answer, res *resource, r Request, plan faultPlan) {
-	options, err := parseListOptions(res, r, true)
+	options, err := parseListOptions(res, r, true, s.options.ShardedListAndWatch)
 	if err == nil {
 		err = s.waitForVersion(ctx, options.rv)
 	}
@@ -109,6 +109,9 @@ func (s *Server) list(ctx context.Context, a answer, res *resource, r Request, p
 		next = encodeToken(int64(rv), options.prefix, p.next)
 	}
 	lm := newListMeta(rv, next, p.remaining)
+	if options.shard != nil {
+		lm.ShardInfo = &metav1.ShardInfo{Selector: options.shard.String()}
+	}
 	if plan.noVersions {
 		lm.ResourceVersion, p.items = "", withoutVersions(p.items)
 	}

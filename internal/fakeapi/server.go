@@ -59,6 +59,9 @@ type Options struct {
 	// FinalizeNamespaces plays the namespace controller: the content of a
 	// deleted namespace is deleted, and the namespace goes when it is empty.
 	FinalizeNamespaces bool
+	// ShardedListAndWatch is the feature gate of that name. Without it, as in a real server, a shard
+	// selector has no effect and isn't even checked.
+	ShardedListAndWatch bool
 }
 
 // Server is an in-memory Kubernetes API server. It is safe for concurrent use.

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/sharding"
 )
 
 // A snapshot is the content of a table at one resourceVersion: it cannot
@@ -66,14 +67,24 @@ type selection struct {
 	prefix string // the namespace and a slash, or nothing
 	labels labels.Selector
 	fields fields.Selector
+	shard  sharding.Selector // nil selects all
 }
 
 func (s selection) everything() bool {
-	return s.labels.Empty() && s.fields.Empty()
+	return s.labels.Empty() && s.fields.Empty() && s.shard == nil
 }
 
 func (s selection) matches(key string, v *version) bool {
-	return v != nil && strings.HasPrefix(key, s.prefix) && s.labels.Matches(v.labels) && s.fields.Matches(v.fields)
+	return v != nil && strings.HasPrefix(key, s.prefix) && s.labels.Matches(v.labels) && s.fields.Matches(v.fields) &&
+		s.inShard(v)
+}
+
+func (s selection) inShard(v *version) bool {
+	if s.shard == nil {
+		return true
+	}
+	is, err := s.shard.Matches(v.obj)
+	return err == nil && is
 }
 
 // A page is one answer to a list.

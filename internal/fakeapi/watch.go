@@ -41,7 +41,7 @@ const bookmarkLead = 2 * time.Second
 // watch serves a watch until it ends.
 func (s *Server) watch(ctx context.Context, w http.ResponseWriter, f format, res *resource, r Request, faults watchFaults) {
 	a := answer{w: w, format: f}
-	options, err := parseListOptions(res, r, !faults.noWatchList)
+	options, err := parseListOptions(res, r, !faults.noWatchList, s.options.ShardedListAndWatch)
 	if err != nil {
 		a.error(err)
 		return

@@ -149,7 +149,7 @@ func (s *Server) serveDelete(a answer, res *resource, r Request, hr *http.Reques
 // serveDeleteCollection answers a DELETE of a collection with the objects that
 // were in it.
 func (s *Server) serveDeleteCollection(a answer, res *resource, r Request, hr *http.Request) error {
-	selected, err := parseListOptions(res, r, true)
+	selected, err := parseListOptions(res, r, true, s.options.ShardedListAndWatch)
 	if err != nil {
 		return err
 	}

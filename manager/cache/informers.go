@@ -33,6 +33,7 @@ type objectCache struct {
 	making      []informerInMaking // in the order in which they were begun
 	byNamespace map[informerName]*namespaceInformer
 	indices     map[objectKind]map[string]client.IndexerFunc
+	shard       informer.Shard // nil keeps everything
 	ran         bool
 	ended       bool // Start takes in no more informers
 }
@@ -48,7 +49,7 @@ func newObjectCache(config *rest.Config, opts Options, settings settings) *objec
 		config: config, options: opts, settings: settings, log: log.RuntimeLog.WithName("cache"),
 		joined: make(chan struct{}, 1), started: make(chan struct{}),
 		byGVK: map[objectKind]*gvkInformer{}, byNamespace: map[informerName]*namespaceInformer{},
-		indices: map[objectKind]map[string]client.IndexerFunc{},
+		indices: map[objectKind]map[string]client.IndexerFunc{}, shard: opts.Shard,
 	}
 	if opts.Logger != nil {
 		c.log = *opts.Logger
@@ -72,7 +73,7 @@ type namespaceInformer struct {
 	cancel func() // ends Run; nil until it's called
 }
 
-// newInformer makes an informer, which Start starts.
+// newInformer makes an informer, which Start starts. The caller holds c.mu.
 func (c *objectCache) newInformer(
 	name informerName, mapping *meta.RESTMapping, scope scope,
 ) (*namespaceInformer, error) {
@@ -114,6 +115,9 @@ func (c *objectCache) newInformer(
 			c.log.Error(fmt.Errorf("panic: %v", p.Value), "A handler panicked",
 				"handler", p.Handler, "object", p.Key.String(), "stack", string(p.Stack))
 		},
+	}
+	if scope.sharded {
+		options.Shard = c.shardLocked(name.objectKind)
 	}
 	if c.options.NewInformer != nil {
 		k.informer = c.options.NewInformer(k.from, example, options)

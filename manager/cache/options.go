@@ -67,6 +67,11 @@ type Options struct {
 	// matter. They apply to typed, unstructured and metadata-only objects.
 	ByObject map[client.Object]ByObject
 
+	// Shard makes the cache keep only the objects of some namespaces, to begin with these; nil keeps
+	// all. Kinds without namespaces are kept whole, as are those with KeepWhole. See Sharded.
+	// controller-runtime has no such field, nor KeepWhole.
+	Shard informer.Shard
+
 	// NewInformer makes the informers, for programs that change their options or where they read
 	// from. obj is an empty object of the kind. controller-runtime's has client-go's types.
 	NewInformer func(from informer.ListerWatcher[client.Object], obj client.Object,
@@ -93,6 +98,10 @@ type ByObject struct {
 	UnsafeDisableDeepCopy *bool
 	EnableWatchBookmarks  *bool
 	SyncPeriod            *time.Duration
+
+	// KeepWhole keeps all objects of the kind, whatever the Options' Shard is: reconcilers of one
+	// namespace read those of another, or handlers map them to requests there.
+	KeepWhole bool
 }
 
 // Config has the settings of one namespace. A nil field is a setting left empty.

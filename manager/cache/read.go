@@ -32,7 +32,10 @@ func (c *objectCache) Get(
 	if err := in.readable(ctx); err != nil {
 		return err
 	}
-	object, ok := in.store.Get(key)
+	object, ok, kept := in.informer.Get(key)
+	if !kept {
+		return &ShardError{g.GroupVersionKind, key.Namespace}
+	}
 	if !ok {
 		return apierrors.NewNotFound(g.resource, key.Name)
 	}

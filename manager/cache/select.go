@@ -98,6 +98,9 @@ func (q *query) run(ctx context.Context, yield func(client.Object) bool) error {
 		if err := in.readable(ctx); err != nil {
 			return err
 		}
+		if q.namespace != "" && !in.informer.Keeps(q.namespace) {
+			return &ShardError{q.of.GroupVersionKind, q.namespace}
+		}
 		candidates, rest := q.candidates(in)
 		for object := range candidates {
 			if rest.matches(object) && !yield(q.of.shown(object)) {

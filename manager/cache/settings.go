@@ -23,6 +23,7 @@ type settings struct {
 	byKind     map[schema.GroupVersionKind]ByObject
 	namespaces map[string]Config
 	defaults   Config
+	sharded    bool
 }
 
 // scope is the part of a kind that one informer holds: the objects of a namespace, or of all, that
@@ -37,6 +38,7 @@ type scope struct {
 	zeroCopy  bool
 	bookmarks bool
 	resyncs   time.Duration
+	sharded   bool // only the objects of the cache's shard
 }
 
 // defaultSyncPeriod is controller-runtime's.
@@ -47,7 +49,7 @@ const defaultSyncPeriod = 10 * time.Hour
 func newSettings(opts Options) (settings, error) {
 	s := settings{
 		byKind:     map[schema.GroupVersionKind]ByObject{},
-		namespaces: maps.Clone(opts.DefaultNamespaces),
+		namespaces: maps.Clone(opts.DefaultNamespaces), sharded: opts.Shard != nil,
 		defaults: Config{
 			LabelSelector: opts.DefaultLabelSelector, FieldSelector: opts.DefaultFieldSelector,
 			Transform:             opts.DefaultTransform,
@@ -101,13 +103,18 @@ func (s settings) scopes(gvk schema.GroupVersionKind, namespaced bool) ([]scope,
 	if named && of.Namespaces != nil {
 		namespaces = of.Namespaces
 	}
+	sharded := s.sharded && namespaced && !of.KeepWhole
 	if !namespaced || len(namespaces) == 0 {
-		return []scope{newScope(AllNamespaces, nil, own.or(s.defaults), namespaced)}, nil
+		all := newScope(AllNamespaces, nil, own.or(s.defaults), namespaced)
+		all.sharded = sharded
+		return []scope{all}, nil
 	}
 	var scopes []scope
 	for _, namespace := range slices.Sorted(maps.Keys(namespaces)) {
 		config := namespaces[namespace].or(own).or(s.namespaces[namespace]).or(s.defaults)
-		scopes = append(scopes, newScope(namespace, namespaces, config, namespaced))
+		one := newScope(namespace, namespaces, config, namespaced)
+		one.sharded = sharded
+		scopes = append(scopes, one)
 	}
 	return scopes, nil
 }

@@ -48,7 +48,9 @@ func (c *liveClient) Get(ctx context.Context, key ObjectKey, obj Object, opts ..
 	if cached, err := c.reads.areCached(obj, c.restClients.scheme); err != nil {
 		return err
 	} else if cached {
-		return c.reads.cache.Get(ctx, key, obj, opts...)
+		if err := c.reads.cache.Get(ctx, key, obj, opts...); !c.reads.goesOn(err) {
+			return err
+		}
 	}
 	r, err := c.restClients.ofObject(obj)
 	if err != nil {
@@ -68,7 +70,9 @@ func (c *liveClient) List(ctx context.Context, list ObjectList, opts ...ListOpti
 	if cached, err := c.reads.areCached(list, c.restClients.scheme); err != nil {
 		return err
 	} else if cached {
-		return c.reads.cache.List(ctx, list, opts...)
+		if err := c.reads.cache.List(ctx, list, opts...); !c.reads.goesOn(err) {
+			return err
+		}
 	}
 	r, err := c.restClients.ofObject(list)
 	if err != nil {

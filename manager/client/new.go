@@ -168,6 +168,10 @@ type CacheOptions struct {
 	// the cache hasn't seen fails, and several namespaces aren't supported. None of this applies
 	// here.
 	EnableReadYourWritesConsistency *bool
+	// ReadElsewhere sends a read to the server if the cache says that another replica has the
+	// objects of that namespace (*cache.ShardError). Otherwise, that's the error of the read.
+	// controller-runtime has no such field.
+	ReadElsewhere bool
 }
 
 // NewClientFunc makes a client. You can give the manager one instead of New.
@@ -178,6 +182,7 @@ type reads struct {
 	cache        Reader // nil if there's none
 	live         map[schema.GroupVersionKind]bool
 	unstructured bool // these are cached, too
+	elsewhere    bool // ReadElsewhere
 }
 
 func newReads(options *CacheOptions, scheme *runtime.Scheme) (reads, error) {
@@ -185,7 +190,7 @@ func newReads(options *CacheOptions, scheme *runtime.Scheme) (reads, error) {
 		return reads{}, nil
 	}
 	r := reads{cache: options.Reader, live: map[schema.GroupVersionKind]bool{},
-		unstructured: options.Unstructured}
+		unstructured: options.Unstructured, elsewhere: options.ReadElsewhere}
 	for _, obj := range options.DisableFor {
 		gvk, err := apiutil.GVKForObject(obj, scheme)
 		if err != nil {
@@ -194,6 +199,13 @@ func newReads(options *CacheOptions, scheme *runtime.Scheme) (reads, error) {
 		r.live[itemKind(obj, gvk)] = true
 	}
 	return r, nil
+}
+
+// goesOn reports whether the server has to answer a read, because the cache has answered that it
+// can't.
+func (r *reads) goesOn(err error) bool {
+	var is interface{ IsElsewhere() bool }
+	return r.elsewhere && errors.As(err, &is) && is.IsElsewhere()
 }
 
 // areCached reports whether the cache answers a read of this object or list.

@@ -8,6 +8,7 @@
 package config
 
 import (
+	"context"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -41,6 +42,20 @@ type Controller struct {
 	// are none. See package configfile. If your own manager returns other settings, it should keep
 	// this one. controller-runtime has no such field.
 	Override func(name string) Override
+	// Shards say which requests a controller may work on now, if several replicas share the work;
+	// nil means that it may work on all. They come from manager.Options.Sharding, and hold for
+	// controllers that need leader election. controller-runtime has no such field.
+	Shards Shards
+}
+
+// Shards are the shards of one replica. The implementation is sharding.Gate.
+type Shards interface {
+	// Enter asks whether work on an object of a namespace may begin. If so, the work's context ends
+	// with ctx, or when the namespace belongs to another replica; call leave when the work has ended.
+	Enter(ctx context.Context, namespace string) (working context.Context, leave func(), ok bool)
+	// OnOpen calls f whenever work may begin in namespaces where it might not before; opened says
+	// which. f must return at once. Call forget when f should no longer be called.
+	OnOpen(f func(opened func(namespace string) bool)) (forget func())
 }
 
 // Override has settings of one controller that win over those in the program. A nil field changes

@@ -122,6 +122,9 @@ type controlLoop[request comparable] struct {
 	sources sources[request]
 	waits   waits[request]
 	retries retries[request] // unless MaxRetries is 0
+	// replays is the goroutine of followShards, which endReplays ends; nil without shards.
+	replays    sync.WaitGroup
+	endReplays context.CancelFunc
 
 	mu      sync.Mutex // guards the rest
 	started bool
@@ -158,6 +161,10 @@ func (c *controlLoop[request]) Start(ctx context.Context) error {
 	c.sources.cancel(errStopped)
 	<-opened.done
 	c.endSources(errStopped)
+	if c.endReplays != nil {
+		c.endReplays()
+		c.replays.Wait()
+	}
 	c.discard(opened.queue)
 	if err := cmp.Or(opened.err, early); err != nil {
 		return fmt.Errorf("controller %s: %w", c.name, err)
@@ -181,8 +188,11 @@ func (c *controlLoop[request]) runWith(ctx context.Context, opened *opening[requ
 		context.Cause(running))
 }
 
-// NeedLeaderElection reports whether a manager starts the controller only while it's the leader.
-func (c *controlLoop[request]) NeedLeaderElection() bool { return *c.options.NeedLeaderElection }
+// NeedLeaderElection reports whether a manager starts the controller only while it's the leader. One
+// that shares its work runs in all replicas.
+func (c *controlLoop[request]) NeedLeaderElection() bool {
+	return *c.options.NeedLeaderElection && c.options.Shards == nil
+}
 
 // Warmup starts the sources before Start does, so that a process that waits to become the leader
 // already has full caches. It returns when they're ready; they run until its context ends or Start
@@ -190,7 +200,7 @@ func (c *controlLoop[request]) NeedLeaderElection() bool { return *c.options.Nee
 // Options.EnableWarmup it does nothing, and neither does it for a controller that needs no
 // leadership.
 func (c *controlLoop[request]) Warmup(ctx context.Context) error {
-	if !*c.options.EnableWarmup || !*c.options.NeedLeaderElection {
+	if !*c.options.EnableWarmup || !c.NeedLeaderElection() {
 		return nil
 	}
 	opened, first := c.open(ctx)

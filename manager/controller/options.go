@@ -94,6 +94,11 @@ type TypedOptions[request comparable] struct {
 	// that the requests name, such as "Deployment".
 	Recorder *trace.Recorder
 	Kind     string
+	// Shards say which requests the controller may work on now; nil means all. A request whose
+	// namespace belongs to another replica is dropped. When the namespace comes, the sources report
+	// its objects again. Requests without a namespace have one place, too: that of the empty name.
+	// A controller that needs no leader election works on all requests of its cache's objects.
+	Shards config.Shards
 }
 
 // DefaultFromConfig takes the options that aren't set from a manager's settings.
@@ -112,6 +117,7 @@ func (o *TypedOptions[request]) DefaultFromConfig(config config.Controller) {
 	orDefault(&o.NeedLeaderElection, config.NeedLeaderElection)
 	orDefault(&o.EnableWarmup, config.EnableWarmup)
 	orDefault(&o.Recorder, config.Recorder)
+	orDefault(&o.Shards, config.Shards)
 	if config.Strict {
 		orDefault(&o.GracePeriod, defaultGrace)
 		if o.Group == nil {
@@ -151,6 +157,9 @@ func (o *TypedOptions[request]) complete(name string) error {
 	orDefault(&o.RecoverPanic, new(true))
 	orDefault(&o.NeedLeaderElection, new(true))
 	orDefault(&o.EnableWarmup, new(false))
+	if !*o.NeedLeaderElection {
+		o.Shards = nil
+	}
 	if o.RateLimiter == nil && *o.UsePriorityQueue {
 		o.RateLimiter = &workqueue.Exponential[request]{}
 	} else if o.RateLimiter == nil {

@@ -110,6 +110,19 @@ func (s *sources[request]) beginFromLocked(ctx context.Context) {
 	}
 }
 
+// running returns the sources that are watched.
+func (s *sources[request]) running() []*watchedSource[request] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.watched)
+}
+
+func (s *sources[request]) has(w *watchedSource[request]) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Contains(s.watched, w)
+}
+
 // begin makes the context for starting a source. It returns false if the source was already
 // removed. The caller must close settled if it returns true.
 func (s *sources[request]) begin(

@@ -42,6 +42,7 @@ func (c *controlLoop[request]) open(ctx context.Context) (o *opening[request], f
 		o.endsWith = func(other context.Context) (context.Context, func()) {
 			return endsWithBoth(other, ctx)
 		}
+		c.followShards(ctx, o.queue)
 		o.err = c.startSources(ctx, o.queue)
 		close(o.done)
 	}

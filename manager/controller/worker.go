@@ -142,6 +142,11 @@ func (c *controlLoop[request]) serve(taking, working context.Context, queue *con
 // deferred, because a reconciler may end the goroutine: then errGoexit is the answer.
 func (c *controlLoop[request]) process(ctx context.Context, queue *controllerQueue[request], w workqueue.Work[request]) {
 	defer queue.Done(w.Item)
+	ctx, leave, ok := c.enter(ctx, queue, w.Item)
+	if !ok {
+		return
+	}
+	defer leave()
 	c.meter.active.Inc()
 	defer c.meter.active.Dec()
 

@@ -68,9 +68,9 @@ func NewResourceLock(
 		options.LeaderElectionResourceLock = resourcelock.LeasesResourceLock
 	}
 	if options.LeaderElectionNamespace == "" {
-		namespace, err := podNamespace(namespaceFile)
+		namespace, err := PodNamespace()
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("leader election: %w", err)
 		}
 		options.LeaderElectionNamespace = namespace
 	}
@@ -97,21 +97,24 @@ func NewResourceLock(
 		options.LeaderElectionID, nil, client, who, options.LeaderLabels)
 }
 
+// PodNamespace returns the namespace of the Pod in which this process runs. controller-runtime has no
+// such function.
+func PodNamespace() (string, error) { return podNamespace(namespaceFile) }
+
 // podNamespace reads the name of the namespace in which this process runs.
 func podNamespace(file string) (string, error) {
 	content, err := os.ReadFile(file)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return "", errors.New("leader election: this process does not run in a Pod, so " +
-			"LeaderElectionNamespace is needed")
+		return "", errors.New("this process does not run in a Pod, so LeaderElectionNamespace is " +
+			"needed")
 	case err != nil:
-		return "", fmt.Errorf("leader election: finding the Pod's namespace: %w; or set "+
-			"LeaderElectionNamespace", err)
+		return "", fmt.Errorf("finding the Pod's namespace: %w; or set LeaderElectionNamespace", err)
 	}
 	namespace := strings.TrimSpace(string(content))
 	if namespace == "" {
-		return "", fmt.Errorf("leader election: finding the Pod's namespace: %s is empty; set "+
-			"LeaderElectionNamespace", file)
+		return "", fmt.Errorf("finding the Pod's namespace: %s is empty; set LeaderElectionNamespace",
+			file)
 	}
 	return namespace, nil
 }

@@ -3,6 +3,8 @@ package sharding
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 )
 
@@ -21,6 +23,7 @@ type Gate struct {
 	total  int
 	ended  func(Set) // told when the last one has left a range that's closed
 	closed bool
+	onOpen map[*func(func(string) bool)]bool // the keys are called when ranges are opened
 	once   sync.Once
 	empty  chan struct{} // closed when the gate is closed and nobody is inside
 }
@@ -35,6 +38,7 @@ func newGate(count int, ended func(Set)) *Gate {
 	return &Gate{
 		mine: make(Set, count), open: make(Set, count), inside: make([]int, count),
 		terms: make([]term, count), ended: ended, empty: make(chan struct{}),
+		onOpen: map[*func(func(string) bool)]bool{},
 	}
 }
 
@@ -57,6 +61,29 @@ func (g *Gate) Enter(ctx context.Context, namespace string) (working context.Con
 		cancel(nil)
 		g.leave(r)
 	}, true
+}
+
+// OnOpen calls f whenever work may begin in ranges where it might not before. f must return at once.
+// Call forget when f should no longer be called; a call that has begun may go on.
+func (g *Gate) OnOpen(f func(opened func(namespace string) bool)) (forget func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.onOpen[&f] = true
+	return func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		delete(g.onOpen, &f)
+	}
+}
+
+// tell calls those who want to know what was opened.
+func (g *Gate) tell(opened Set) {
+	g.mu.Lock()
+	calls := slices.Collect(maps.Keys(g.onOpen))
+	g.mu.Unlock()
+	for _, f := range calls {
+		(*f)(opened.Has)
+	}
 }
 
 func (g *Gate) leave(r int) {

@@ -79,9 +79,8 @@ func (m *Member) keep(ctx context.Context, log logr.Logger) {
 		}
 		switch {
 		case err == nil:
-			opened := m.keeper.open(m.gate, change)
-			if m.config.Opened != nil && slices.Contains(opened, true) {
-				m.config.Opened(opened)
+			if opened := m.keeper.open(m.gate, change); !opened.IsEmpty() {
+				m.gate.tell(opened)
 			}
 		case until.Err() == nil:
 			log.Error(err, "The caches don't have the objects of this replica's ranges yet")

@@ -46,8 +46,6 @@ type Config struct {
 	// new when it has returned nil; when it returns an error, it's called again. Its context ends
 	// when there's another call to come. Nil means that there's nothing to do.
 	Keep func(ctx context.Context, ranges Set) error
-	// Opened is called when reconciles may begin in these ranges, in the order in which they do.
-	Opened func(ranges Set)
 	// Recorder is the flight recorder; nil is off.
 	Recorder *trace.Recorder
 }

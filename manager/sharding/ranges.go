@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/bits"
+	"slices"
 	"strings"
 )
 
@@ -42,6 +43,12 @@ func (s Set) runs(f func(from, to int)) {
 		from = to
 	}
 }
+
+// Has implements informer.Shard.
+func (s Set) Has(namespace string) bool { return s[rangeOf(namespace, len(s))] }
+
+// IsEmpty implements informer.Shard.
+func (s Set) IsEmpty() bool { return !slices.Contains(s, true) }
 
 // Selector returns what ListOptions.ShardSelector has to be for the objects in these ranges. It's
 // empty for an empty set, which a server takes for "all", so don't list then.

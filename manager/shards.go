@@ -1,0 +1,186 @@
+package manager
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"sync/atomic"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/loopwright/loopwright/manager/cache"
+	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/internal/anyvalue"
+	"github.com/loopwright/loopwright/manager/leaderelection"
+	"github.com/loopwright/loopwright/manager/sharding"
+)
+
+// Sharding makes all replicas of a program work, instead of one. Each has the objects of some
+// namespaces, and its caches keep only these. When a replica comes or goes, the others give it
+// namespaces, or take them; as few as will do.
+//
+// Guarantees: a request is reconciled by one replica at a time, through joins and leaves, when a
+// replica is killed or paused, and when one can't reach the API server. A replica that gives a
+// namespace away has ended its reconciles there before that. One that can't renew its Lease stops by
+// its own clock before another one takes what it had. And the new one's caches have all that the
+// old one has written, before its first reconcile.
+//
+// This holds for controllers that need leader election, which is the default. A reconcile's
+// namespace is its request's; all requests without one go to the same replica. The other leader-only
+// runnables need LeaderElection, too: without it, they would run in each replica, and Add refuses
+// them.
+//
+// Caveats: the clocks of two replicas may differ, but must run at the same speed. A reconcile that
+// goes on after its context has ended isn't stopped: then the replica's Start returns an error, and
+// the process must exit, as after a lost leader election. A request that was on its way to the API
+// server when its sender was cut off may still arrive. Reconciles read other namespaces with
+// GetAPIReader, with Client.Cache.ReadElsewhere, or if the kind is kept whole
+// (Cache.ByObject.KeepWhole); so do handlers that map objects to requests in other namespaces. Kinds
+// without namespaces are kept whole. Lists of all namespaces have this replica's.
+//
+// The program needs permission to create, get, list, update and delete Leases in its namespace. If it
+// may list Namespaces, each replica gets about the same number of them; otherwise, each gets the same
+// part of the numbers that their names' hashes may be, which is less even.
+type Sharding struct {
+	// ID is the name of the Lease that says who has what, and the beginning of the replicas' own
+	// Leases. It's required, the same in all replicas, and no other program's.
+	ID string
+	// Namespace is the namespace of the Leases. The default is LeaderElectionNamespace, and then the
+	// Pod's own.
+	Namespace string
+	// GracePeriod is how long reconciles may go on in a namespace that's given away, before their
+	// contexts end; 0 means 10 s.
+	GracePeriod time.Duration
+}
+
+// shard makes the caches begin empty. The caller may use its Options again.
+func (o *Options) shard() {
+	o.Cache.Shard = make(sharding.Set, sharding.Ranges)
+	o.Cache.ByObject = maps.Clone(o.Cache.ByObject)
+}
+
+// sharingRunnable is this replica as one that shares the work.
+type sharingRunnable struct {
+	id     string
+	member *sharding.Member
+	reader client.Reader
+	// weights is the number of namespaces in each range; nil as long as that isn't known.
+	weights atomic.Pointer[[]int]
+}
+
+// makeMember makes this replica a member of those that share the work, if the options say so.
+func (m *controllerManager) makeMember(config *rest.Config) error {
+	o := m.options
+	if o.Sharding == nil {
+		return nil
+	}
+	keeps, ok := m.GetCache().(cache.Sharded)
+	if !ok {
+		return fmt.Errorf("Sharding: a cache made by NewCache, a %T, can't keep a part of the objects: "+
+			"wrap one from cache.New, and pass on the methods of cache.Sharded", m.GetCache())
+	}
+	namespace := cmp.Or(o.Sharding.Namespace, o.LeaderElectionNamespace)
+	if namespace == "" {
+		var err error
+		if namespace, err = leaderelection.PodNamespace(); err != nil {
+			return fmt.Errorf("Sharding: Namespace is missing: %w", err)
+		}
+	}
+	config = rest.AddUserAgent(rest.CopyConfig(config), "sharding")
+	config.Timeout = max(*o.RenewDeadline/2, time.Second)
+	leases, err := coordinationv1client.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("Sharding: making a client for Leases: %w", err)
+	}
+	s := &sharingRunnable{id: o.Sharding.ID, reader: m.GetAPIReader()}
+	s.member, err = sharding.New(sharding.Config{
+		Client: leases, Namespace: namespace, ID: o.Sharding.ID,
+		LeaseDuration: *o.LeaseDuration, RenewDeadline: *o.RenewDeadline, RetryPeriod: *o.RetryPeriod,
+		GracePeriod: o.Sharding.GracePeriod, StopTimeout: *o.GracefulShutdownTimeout,
+		Weights: s.weighs, Recorder: o.Recorder,
+		Keep: func(ctx context.Context, ranges sharding.Set) error {
+			keeps.Keep(ranges)
+			return keeps.WaitForShard(ctx)
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("Sharding: %w", err)
+	}
+	m.sharing = s
+	m.options.Controller.Shards = s.member.Gate()
+	return m.groups.addTo(others, s)
+}
+
+// checkShared refuses a runnable that would run in all replicas, and shouldn't.
+func (m *controllerManager) checkShared(r Runnable) error {
+	if m.sharing == nil || m.election != nil || r == nil {
+		return nil
+	}
+	for _, place := range placesOf(r, m.groups.syncTimeout) {
+		if place.group == elected {
+			return fmt.Errorf("%s may run in one replica at a time, and Sharding makes all of them work: "+
+				"set LeaderElection, too, or give it a method NeedLeaderElection that returns false",
+				anyvalue.Name(r, ""))
+		}
+	}
+	return nil
+}
+
+// recount is how often namespaces are counted. They say only who should have how much, so that may
+// be late.
+const recount = time.Minute
+
+// Start implements Runnable.
+func (s *sharingRunnable) Start(ctx context.Context) error {
+	counting, end := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	s.count(counting)
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(recount)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				s.count(counting)
+			case <-counting.Done():
+				return
+			}
+		}
+	}()
+	err := s.member.Run(ctx)
+	end()
+	<-ended
+	return err
+}
+
+// count counts the namespaces of each range. If that fails, the last count stays.
+func (s *sharingRunnable) count(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	list := &metav1.PartialObjectMetadataList{}
+	list.APIVersion, list.Kind = "v1", "NamespaceList"
+	if err := s.reader.List(ctx, list); err != nil {
+		return
+	}
+	weights := make([]int, sharding.Ranges)
+	weights[sharding.RangeOf("")]++ // the requests without a namespace
+	for i := range list.Items {
+		weights[sharding.RangeOf(list.Items[i].Name)]++
+	}
+	s.weights.Store(&weights)
+}
+
+func (s *sharingRunnable) weighs() []int {
+	if known := s.weights.Load(); known != nil {
+		return *known
+	}
+	return nil
+}
+
+// String is the runnable's name in messages.
+func (s *sharingRunnable) String() string { return "sharding " + s.id }
