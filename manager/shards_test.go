@@ -1,0 +1,245 @@
+package manager
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/manager/cache"
+	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/config"
+	"github.com/loopwright/loopwright/manager/controller"
+	"github.com/loopwright/loopwright/manager/handler"
+	"github.com/loopwright/loopwright/manager/metrics/server"
+	"github.com/loopwright/loopwright/manager/reconcile"
+	"github.com/loopwright/loopwright/manager/source"
+)
+
+// team is several replicas that share their work: for each ConfigMap they count up by one, slowly,
+// until its number is the one that's wanted. Whoever reads an old number counts one twice.
+type team struct {
+	t      *testing.T
+	server *fakeapi.Server
+	live   client.Client
+	all    []*teammate
+
+	mu       sync.Mutex        // guards what follows
+	at       map[string]string // the replica that reconciles a ConfigMap
+	overlaps []string
+	done     map[string]int // how many reconciles each replica has ended
+}
+
+// teammate is one replica.
+type teammate struct {
+	*team
+	name    string
+	manager *controllerManager
+	stop    context.CancelFunc
+	ended   chan error
+}
+
+func inTeam(t *testing.T, selects bool, test func(t *testing.T, team *team)) {
+	synctest.Test(t, func(t *testing.T) {
+		api := fakeapi.New(fakeapi.Options{AnyNamespace: true, ShardedListAndWatch: selects, NoManagedFields: true})
+		defer api.Close()
+		live, err := client.New(api.Config(), client.Options{})
+		require.NoError(t, err)
+		w := &team{t: t, server: api, live: live, at: map[string]string{}, done: map[string]int{}}
+		defer w.end()
+		test(t, w)
+	})
+}
+
+// end stops the replicas that are left: a test that fails must not look like a deadlock.
+func (w *team) end() {
+	for _, r := range w.all {
+		r.stop()
+		select {
+		case <-r.ended:
+		case <-time.After(5 * time.Minute):
+			w.t.Errorf("%s doesn't end", r.name)
+		}
+	}
+}
+
+const crews = 12 // namespaces
+
+// namespaceOf is a name whose beginning differs from that of others. Names that differ only at their
+// end may have one range (see sharding.Ranges), and then one replica has all of them.
+func namespaceOf(n int) string { return fmt.Sprintf("%c-crew", 'a'+n) }
+
+func (w *team) create() {
+	for n := range crews {
+		require.NoError(w.t, w.live.Create(w.t.Context(),
+			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespaceOf(n)}}))
+		for i := range 3 {
+			require.NoError(w.t, w.live.Create(w.t.Context(), &corev1.ConfigMap{
+				ObjectMeta: metav1.ObjectMeta{Namespace: namespaceOf(n), Name: fmt.Sprint(i)},
+				Data:       map[string]string{"number": "0", "counted": ""},
+			}))
+		}
+	}
+}
+
+func (w *team) join(name string) *teammate {
+	connection := w.server.Config()
+	connection.WrapTransport = func(next http.RoundTripper) http.RoundTripper { return agent{name, next} }
+	m, err := New(connection, Options{
+		Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"},
+		Sharding:   &Sharding{ID: "counter", Namespace: "default"},
+		Controller: config.Controller{SkipNameValidation: new(true)},
+	})
+	require.NoError(w.t, err)
+	r := &teammate{team: w, name: name, manager: m.(*controllerManager), ended: make(chan error, 1)}
+	c, err := controller.New("counter", m, controller.Options{
+		MaxConcurrentReconciles: 40, Reconciler: reconcile.Func(r.count),
+	})
+	require.NoError(w.t, err)
+	require.NoError(w.t, c.Watch(source.Kind[client.Object](m.GetCache(), &corev1.ConfigMap{},
+		&handler.EnqueueRequestForObject{})))
+	ctx, stop := context.WithCancel(context.Background())
+	r.stop = stop
+	go func() {
+		r.ended <- m.Start(ctx)
+		close(r.ended)
+	}()
+	w.all = append(w.all, r)
+	return r
+}
+
+// count is the reconciler.
+func (r *teammate) count(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	key := request.String()
+	r.mu.Lock()
+	if other := r.at[key]; other != "" {
+		r.overlaps = append(r.overlaps, r.name+" and "+other+" at "+key)
+	}
+	r.at[key] = r.name
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.at, key)
+		r.done[r.name]++
+	}()
+	var object corev1.ConfigMap
+	if err := r.manager.GetClient().Get(ctx, request.NamespacedName, &object); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	select {
+	case <-time.After(300 * time.Millisecond):
+	case <-ctx.Done():
+		return reconcile.Result{}, context.Cause(ctx)
+	}
+	object.Data["counted"] += r.name[:1]
+	if err := r.manager.GetClient().Update(ctx, &object); err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: time.Second}, nil
+}
+
+// has returns the namespaces in which a replica may work, and that its cache keeps.
+func (r *teammate) has() []string {
+	var all []string
+	for n := range crews {
+		_, leave, ok := r.manager.sharing.member.Gate().Enter(r.t.Context(), namespaceOf(n))
+		if ok {
+			leave()
+			all = append(all, namespaceOf(n))
+		}
+		var list corev1.ConfigMapList
+		err := r.manager.GetClient().List(r.t.Context(), &list, client.InNamespace(namespaceOf(n)))
+		if ok {
+			require.NoError(r.t, err)
+			require.Len(r.t, list.Items, 3)
+		} else {
+			var elsewhere *cache.ShardError
+			require.ErrorAs(r.t, err, &elsewhere)
+			require.False(r.t, apierrors.IsNotFound(err))
+		}
+	}
+	return all
+}
+
+// share checks that each namespace has one replica, and that all have about as many.
+func (w *team) share(replicas ...*teammate) {
+	w.t.Helper()
+	holders := map[string]string{}
+	for _, r := range replicas {
+		has := r.has()
+		require.InDelta(w.t, crews/len(replicas), len(has), 1, r.name)
+		for _, namespace := range has {
+			require.Empty(w.t, holders[namespace], namespace)
+			holders[namespace] = r.name
+		}
+	}
+	require.Len(w.t, slices.Collect(maps.Keys(holders)), crews)
+	require.Empty(w.t, w.overlaps)
+}
+
+// works checks that each ConfigMap is reconciled in the next seconds.
+func (w *team) works() {
+	w.t.Helper()
+	before := w.counts()
+	time.Sleep(5 * time.Second)
+	for key, counted := range w.counts() {
+		require.Greater(w.t, len(counted), len(before[key]), key)
+	}
+}
+
+func (w *team) counts() map[string]string {
+	var list corev1.ConfigMapList
+	require.NoError(w.t, w.live.List(w.t.Context(), &list))
+	all := map[string]string{}
+	for _, object := range list.Items {
+		all[client.ObjectKeyFromObject(&object).String()] = object.Data["counted"]
+	}
+	return all
+}
+
+// With one leader, two of three replicas wait, and all three hold all objects.
+func TestReplicasShareTheWork(t *testing.T) {
+	for _, selects := range []bool{true, false} {
+		inTeam(t, selects, func(t *testing.T, w *team) {
+			w.create()
+			a := w.join("a")
+			time.Sleep(time.Minute)
+			w.share(a)
+			w.works()
+			b, c := w.join("b"), w.join("c")
+			time.Sleep(time.Minute)
+			w.share(a, b, c)
+			w.works()
+
+			t.Log("one leaves")
+			b.stop()
+			require.NoError(t, <-b.ended)
+			time.Sleep(10 * time.Second)
+			w.share(a, c)
+			w.works()
+
+			t.Log("one can't reach the API server any more")
+			lift := w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: "a"}, Hang: true})
+			require.Error(t, <-a.ended)
+			time.Sleep(20 * time.Second)
+			w.share(c)
+			w.works()
+			lift()
+			c.stop()
+			require.NoError(t, <-c.ended)
+		})
+	}
+}
