@@ -76,7 +76,7 @@ func TestWithoutANamespaceTheLockIsInThePodsOrNowhere(t *testing.T) {
 	lock, err := NewResourceLock(&rest.Config{Host: "http://nowhere"}, nil,
 		Options{LeaderElection: true, LeaderElectionID: "it"})
 	if notInAPod != nil {
-		require.EqualError(t, err, notInAPod.Error())
+		require.EqualError(t, err, "leader election: "+notInAPod.Error())
 		return
 	}
 	require.NoError(t, err)
