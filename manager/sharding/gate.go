@@ -15,29 +15,27 @@ var ErrNotOurs = errors.New("another replica may have this shard")
 // Gate lets reconciles begin in this replica's ranges, and knows which haven't ended. Any goroutine
 // may use it.
 type Gate struct {
-	mu     sync.Mutex // guards what follows
-	mine   Set        // may be opened
-	open   Set
-	inside []int // how many have entered and not left, for each range
-	terms  []term
-	total  int
-	ended  func(Set) // told when the last one has left a range that's closed
-	closed bool
-	onOpen map[*func(func(string) bool)]bool // the keys are called when ranges are opened
-	once   sync.Once
-	empty  chan struct{} // closed when the gate is closed and nobody is inside
+	mu       sync.Mutex // guards what follows
+	mine     Set        // may be opened
+	open     Set
+	stopping Set             // closed, and not yet reported as ended
+	inside   map[*entry]bool // have entered and not left
+	ended    func(Set)       // told about ranges of stopping in which nobody is inside any more
+	closed   bool
+	onOpen   map[*func(func(string) bool)]bool // the keys are called when ranges are opened
+	once     sync.Once
+	empty    chan struct{} // closed when the gate is closed and nobody is inside
 }
 
-// term is the time for which a range is ours.
-type term struct {
-	ctx    context.Context
+// entry is one reconcile.
+type entry struct {
+	number uint64 // of its namespace
 	cancel context.CancelCauseFunc
 }
 
-func newGate(count int, ended func(Set)) *Gate {
+func newGate(ended func(Set)) *Gate {
 	return &Gate{
-		mine: make(Set, count), open: make(Set, count), inside: make([]int, count),
-		terms: make([]term, count), ended: ended, empty: make(chan struct{}),
+		inside: map[*entry]bool{}, ended: ended, empty: make(chan struct{}),
 		onOpen: map[*func(func(string) bool)]bool{},
 	}
 }
@@ -45,21 +43,18 @@ func newGate(count int, ended func(Set)) *Gate {
 // Enter asks whether work on an object of a namespace may begin. If so, the work's context ends with
 // ctx or when it has to be cut off, and the caller calls leave when it has ended.
 func (g *Gate) Enter(ctx context.Context, namespace string) (working context.Context, leave func(), ok bool) {
-	r := rangeOf(namespace, len(g.open))
+	number := hashOf(namespace)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.open[r] {
+	if !g.open.has(number) {
 		return nil, nil, false
 	}
-	g.inside[r]++
-	g.total++
 	working, cancel := context.WithCancelCause(ctx)
-	term := g.terms[r].ctx
-	forget := context.AfterFunc(term, func() { cancel(context.Cause(term)) })
+	e := &entry{number, cancel}
+	g.inside[e] = true
 	return working, func() {
-		forget()
 		cancel(nil)
-		g.leave(r)
+		g.leave(e)
 	}, true
 }
 
@@ -86,57 +81,65 @@ func (g *Gate) tell(opened Set) {
 	}
 }
 
-func (g *Gate) leave(r int) {
+func (g *Gate) leave(e *entry) {
 	g.mu.Lock()
-	g.inside[r]--
-	g.total--
-	g.signal()
-	last := g.inside[r] == 0 && !g.open[r]
+	delete(g.inside, e)
+	ended := g.reportLocked()
 	g.mu.Unlock()
-	if last {
-		one := make(Set, len(g.open))
-		one[r] = true
-		g.ended(one)
+	if !ended.IsEmpty() {
+		g.ended(ended)
 	}
+}
+
+// reportLocked returns the ranges of stopping that have become empty, and signals to wait.
+func (g *Gate) reportLocked() (ended Set) {
+	if g.closed && len(g.inside) == 0 {
+		g.once.Do(func() { close(g.empty) })
+	}
+	for _, r := range g.stopping {
+		if len(g.insideLocked(Set{r})) == 0 {
+			ended = append(ended, r)
+		}
+	}
+	g.stopping = g.stopping.without(ended)
+	return ended
+}
+
+func (g *Gate) insideLocked(ranges Set) (all []*entry) {
+	for e := range g.inside {
+		if ranges.has(e.number) {
+			all = append(all, e)
+		}
+	}
+	return all
 }
 
 // allow says that ranges may be opened, as soon as the caches keep their objects.
 func (g *Gate) allow(ranges Set) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.mine = with(g.mine, ranges, true)
+	g.mine = g.mine.or(ranges)
 }
 
 // begin opens all ranges that may be opened, and returns those that were closed.
 func (g *Gate) begin() (opened Set) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	opened = make(Set, len(g.open))
 	if g.closed {
-		return opened
+		return nil
 	}
-	for r, is := range g.mine {
-		if is && !g.open[r] {
-			g.open[r], opened[r] = true, true
-			ctx, cancel := context.WithCancelCause(context.Background())
-			g.terms[r] = term{ctx, cancel}
-		}
-	}
+	opened = g.mine.without(g.open)
+	g.open = g.mine
 	return opened
 }
 
-// stop closes ranges, and returns those in which nobody is.
+// stop closes ranges, and returns those in which nobody is. The others are reported to ended.
 func (g *Gate) stop(ranges Set) (empty Set) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	empty = make(Set, len(ranges))
-	for r, is := range ranges {
-		if is {
-			g.mine[r], g.open[r] = false, false
-			empty[r] = g.inside[r] == 0
-		}
-	}
-	return empty
+	g.mine, g.open = g.mine.without(ranges), g.open.without(ranges)
+	g.stopping = g.stopping.or(ranges)
+	return g.reportLocked()
 }
 
 // terminator returns a function that ends the contexts of those who are inside some ranges now, if
@@ -144,15 +147,10 @@ func (g *Gate) stop(ranges Set) (empty Set) {
 func (g *Gate) terminator(ranges Set) func() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var ends []context.CancelCauseFunc
-	for r, is := range ranges {
-		if is && g.terms[r].cancel != nil {
-			ends = append(ends, g.terms[r].cancel)
-		}
-	}
+	late := g.insideLocked(ranges)
 	return func() {
-		for _, end := range ends {
-			end(ErrNotOurs)
+		for _, e := range late {
+			e.cancel(ErrNotOurs)
 		}
 	}
 }
@@ -161,29 +159,19 @@ func (g *Gate) terminator(ranges Set) func() {
 func (g *Gate) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for r := range g.open {
-		g.open[r] = false
-		if g.terms[r].cancel != nil {
-			g.terms[r].cancel(ErrNotOurs)
-		}
+	g.open, g.closed = nil, true
+	for e := range g.inside {
+		e.cancel(ErrNotOurs)
 	}
-	g.closed = true
-	g.signal()
+	g.reportLocked()
 }
 
 // wait returns when nobody is inside any more, after close.
 func (g *Gate) wait() { <-g.empty }
 
-// signal tells wait. The caller holds the lock.
-func (g *Gate) signal() {
-	if g.closed && g.total == 0 {
-		g.once.Do(func() { close(g.empty) })
-	}
-}
-
 // Open returns the ranges in which work may begin.
 func (g *Gate) Open() Set {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return append(Set(nil), g.open...)
+	return g.open
 }

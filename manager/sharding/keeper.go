@@ -26,7 +26,7 @@ type keeper struct {
 func (k *keeper) set(ranges, begin Set, gate *Gate) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if slices.Equal(k.ranges, ranges) && !slices.Contains(begin, true) {
+	if slices.Equal(k.ranges, ranges) && begin.IsEmpty() {
 		return
 	}
 	gate.allow(begin)
@@ -75,7 +75,7 @@ func (m *Member) keep(ctx context.Context, log logr.Logger) {
 		until, ranges, change := m.keeper.begin(ctx)
 		var err error
 		if m.config.Keep != nil {
-			err = m.config.Keep(until, ranges)
+			err = m.config.Keep(until, ranges.roughly())
 		}
 		switch {
 		case err == nil:

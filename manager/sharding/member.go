@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -39,9 +38,10 @@ type Config struct {
 	// StopTimeout is how long a replica that stops may take to give its ranges away; 0 means 30 s.
 	StopTimeout time.Duration
 
-	// Weights returns how much work there is in each range. It's called every RetryPeriod. Nil means
-	// that all ranges are the same.
-	Weights func() []int
+	// Namespaces returns the names of all namespaces, or false if they aren't known: then each
+	// member gets an equal part of the numbers that namespaces' hashes may be. It's called every
+	// RetryPeriod, so it must return at once. Nil means that they are never known.
+	Namespaces func() (names []string, known bool)
 	// Keep makes the caches keep these ranges, and no others. Reconciles begin in ranges that are
 	// new when it has returned nil; when it returns an error, it's called again. Its context ends
 	// when there's another call to come. Nil means that there's nothing to do.
@@ -53,7 +53,6 @@ type Config struct {
 // Member is one replica of those that share the work.
 type Member struct {
 	config  Config
-	count   int
 	name    string // of its Lease, and in the table
 	gate    *Gate
 	store   store
@@ -74,10 +73,6 @@ func New(config Config) (*Member, error) {
 	if config.Client == nil || config.Namespace == "" || config.ID == "" {
 		return nil, errors.New("sharding: Client, Namespace and ID are required")
 	}
-	return newMember(config, Ranges)
-}
-
-func newMember(config Config, count int) (*Member, error) {
 	for _, d := range []struct {
 		field    *time.Duration
 		standard time.Duration
@@ -87,11 +82,10 @@ func newMember(config Config, count int) (*Member, error) {
 	} {
 		*d.field = cmp.Or(*d.field, d.standard)
 	}
-	m := &Member{config: config, count: count, ended: make(Set, count), woken: make(chan struct{}, 1)}
+	m := &Member{config: config, woken: make(chan struct{}, 1)}
 	m.name = config.ID + "-" + string(uuid.NewUUID())
 	m.store = store{config.ID, config.Client.Leases(config.Namespace)}
-	m.gate = newGate(count, m.hasEnded)
-	m.keeper.ranges = make(Set, count)
+	m.gate = newGate(m.hasEnded)
 	m.keeper.news = make(chan struct{}, 1)
 	m.lock = &ownLease{LeaseLock: resourcelock.LeaseLock{
 		LeaseMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: m.name}, Client: config.Client,
@@ -178,7 +172,7 @@ func (l *ownLease) lastRenewal() time.Time {
 // hasEnded wakes the loop. It's called by the goroutines of reconciles.
 func (m *Member) hasEnded(ranges Set) {
 	m.mu.Lock()
-	m.ended = with(m.ended, ranges, true)
+	m.ended = m.ended.or(ranges)
 	m.mu.Unlock()
 	select {
 	case m.woken <- struct{}{}:
@@ -190,14 +184,14 @@ func (m *Member) takeEnded() Set {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	ended := m.ended
-	m.ended = make(Set, m.count)
+	m.ended = nil
 	return ended
 }
 
 // share is the work of a member: it holds its Lease until this returns.
 func (m *Member) share(ctx context.Context) {
 	s := &sharing{Member: m, log: logr.FromContextOrDiscard(ctx), members: members{}}
-	s.replica = newReplica(m.name, m.count, m.config.LeaseDuration)
+	s.replica = newReplica(m.name, m.config.LeaseDuration)
 	// The loop may be waiting for an answer when the Lease is lost.
 	lost, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
@@ -277,7 +271,7 @@ func (s *sharing) look(ctx context.Context) (snapshot, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.config.RenewDeadline/2)
 	defer cancel()
 	renewed, asked := s.lock.lastRenewal(), time.Now()
-	seen, err := s.store.read(ctx, s.count)
+	seen, err := s.store.read(ctx)
 	if err == nil {
 		err = s.lock.mayBe(seen.objects[s.name], renewed)
 	}
@@ -291,26 +285,36 @@ func (s *sharing) look(ctx context.Context) (snapshot, error) {
 		since = renewed
 	}
 	s.blind.Reset(time.Until(since.Add(s.patienceWithTheServer())))
-	if s.config.Weights != nil {
-		s.weights = s.config.Weights()
-	}
-	s.members = s.members.sees(seen.leases, seen.table.holders, now)
+	s.numbers = s.count()
+	s.members = s.members.sees(seen.leases, seen.table.holders(), now)
 	s.replica = s.reads(seen.table, seen.version(s.config.ID), s.members.alive(now, s.patience), s.members.gone(), now)
 	s.act()
 	return seen, nil
 }
 
+// count returns the numbers of the namespaces.
+func (s *sharing) count() []uint64 {
+	if s.config.Namespaces == nil {
+		return unknown
+	}
+	names, known := s.config.Namespaces()
+	if !known {
+		return unknown
+	}
+	return numbersOf(names)
+}
+
 // act makes begin and stop what may and must.
 func (s *sharing) act() {
 	begin, stop := s.acts(time.Now())
-	if !slices.Contains(begin, true) && !slices.Contains(stop, true) {
+	if begin.IsEmpty() && stop.IsEmpty() {
 		return
 	}
 	s.log.Info("Ranges change hands", "begin", begin.String(), "stop", stop.String())
 	s.replica = s.replica.stopping(stop)
 	empty := s.gate.stop(stop)
 	s.replica = s.replica.ended(empty)
-	if left := with(stop, empty, false); slices.Contains(left, true) {
+	if left := stop.without(empty); !left.IsEmpty() {
 		time.AfterFunc(s.config.GracePeriod, s.gate.terminator(left))
 	}
 	s.replica = s.begun(begin)

@@ -99,7 +99,7 @@ func (c *crew) joins() *hand {
 	config.Dial, config.Transport = nil, h
 	leases, err := coordinationv1client.NewForConfig(config)
 	require.NoError(c, err)
-	h.Member, err = New(Config{Client: leases, Namespace: "system", ID: "shop", Weights: weightsOf(namespaces)})
+	h.Member, err = New(Config{Client: leases, Namespace: "system", ID: "shop", Namespaces: namesOf(namespaces)})
 	require.NoError(c, err)
 	var ctx context.Context
 	ctx, h.stop = context.WithCancel(c.end)
@@ -121,12 +121,12 @@ func (c *crew) joins() *hand {
 	return h
 }
 
-func weightsOf(count int) func() []int {
-	weights := make([]int, Ranges)
+func namesOf(count int) func() ([]string, bool) {
+	var names []string
 	for i := range count {
-		weights[RangeOf(fmt.Sprint("ns-", i))]++
+		names = append(names, fmt.Sprint("ns-", i))
 	}
-	return func() []int { return weights }
+	return func() ([]string, bool) { return names, true }
 }
 
 // work reconciles all namespaces, again and again.

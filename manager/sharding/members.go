@@ -30,7 +30,7 @@ func (m members) sees(leases map[string]lease, holders []string, now time.Time) 
 		next[name] = sighting{l, now}
 	}
 	for _, name := range holders {
-		if _, is := next[name]; !is && name != "" {
+		if _, is := next[name]; !is {
 			next[name] = sighting{lease{duration: m[name].duration}, now}
 		}
 	}

@@ -19,21 +19,15 @@ import (
 //
 // The name of a member is never used again, so a member that is gone stays gone.
 
-// table says who has which range. It's stored in one object.
-type table struct {
-	generation int64    // counts the writes
-	holders    []string // of each range; "" if nobody has it
-}
-
 // replica is what one replica knows and does. A value doesn't change; the methods that return one
 // return another.
 type replica struct {
 	me       string
 	leaving  bool // stops its work, and then releases its Lease
 	patience time.Duration
-	weights  []int
+	numbers  []uint64 // of the namespaces, or unknown
 
-	table   table  // the newest that was read or written; without holders if there was none
+	table   table  // the newest that was read or written; without runs if there was none
 	version string // of the object that was read last; "" if it's missing. A write builds on it
 	behind  bool   // that object has an older table than we know
 	current bool   // a write may build on what we know
@@ -56,8 +50,8 @@ type replica struct {
 	unsureUntil int64
 }
 
-func newReplica(me string, count int, patience time.Duration) replica {
-	return replica{me: me, patience: patience, works: make(Set, count), stops: make(Set, count), unsure: make(Set, count)}
+func newReplica(me string, patience time.Duration) replica {
+	return replica{me: me, patience: patience, numbers: unknown}
 }
 
 // reads handles an answer: the table and the version of its object, and who of the members is alive
@@ -71,7 +65,7 @@ func newReplica(me string, count int, patience time.Duration) replica {
 // who knew it write it again.
 func (r replica) reads(t table, version string, alive, gone []string, now time.Time) replica {
 	alone := len(alive) == 0 || len(alive) == 1 && alive[0] == r.me
-	first := r.version == "" && r.table.holders == nil && !r.current
+	first := r.version == "" && r.table.runs == nil && !r.current
 	r.alive, r.gone, r.version, r.current = alive, gone, version, true
 	r.behind = t.generation < r.table.generation
 	switch {
@@ -87,101 +81,69 @@ func (r replica) reads(t table, version string, alive, gone []string, now time.T
 // settled forgets the writes that can't happen any more, or have.
 func (r replica) settled() replica {
 	if r.table.generation >= r.unsureUntil {
-		r.unsure, r.unsureUntil = make(Set, len(r.works)), 0
+		r.unsure, r.unsureUntil = nil, 0
 	}
 	return r
 }
 
 // want is the plan.
-func (r replica) want() []string { return plan(r.holders(), r.alive, r.weights) }
+func (r replica) want() []run { return plan(r.table.runs, r.alive, r.numbers) }
 
-// holders are those of the table, without those that are gone. Before there is a table, nobody has
-// anything.
-func (r replica) holders() []string {
-	holders := make([]string, len(r.works))
-	copy(holders, r.table.holders)
-	for i, holder := range holders {
-		if slices.Contains(r.gone, holder) {
-			holders[i] = ""
-		}
-	}
-	return holders
-}
+func (r replica) isMe(member string) bool { return member == r.me }
+
+// isFree says for a holder that others may take what it has.
+func (r replica) isFree(holder string) bool { return holder == "" || slices.Contains(r.gone, holder) }
 
 // acts returns what begins and what stops now. The caller makes it so: before it does anything else
 // it stops what must stop, and then begins what may.
 func (r replica) acts(now time.Time) (begin, stop Set) {
-	begin, stop = make(Set, len(r.works)), make(Set, len(r.works))
-	if r.leaving || r.table.holders == nil {
-		for i, works := range r.works {
-			stop[i] = works && !r.stops[i]
-		}
-		return begin, stop
+	if r.leaving || r.table.runs == nil {
+		return nil, r.works.without(r.stops)
 	}
-	for i, to := range r.want() {
-		mine := r.table.holders[i] == r.me && to == r.me
-		if r.works[i] {
-			stop[i] = !mine && !r.stops[i]
-		} else {
-			begin[i] = mine && !r.unsure[i] && !now.Before(r.quiet)
-		}
+	may := heldBy(r.table.runs, r.isMe).and(heldBy(r.want(), r.isMe))
+	stop = r.works.without(may).without(r.stops)
+	if !now.Before(r.quiet) {
+		begin = may.without(r.works).without(r.unsure)
 	}
 	return begin, stop
 }
 
 // begun, stopping and ended note what the caller has made so.
 func (r replica) begun(ranges Set) replica {
-	r.works = with(r.works, ranges, true)
+	r.works = r.works.or(ranges)
 	return r
 }
 
 func (r replica) stopping(ranges Set) replica {
-	r.stops = with(r.stops, ranges, true)
+	r.stops = r.stops.or(ranges)
 	return r
 }
 
 func (r replica) ended(ranges Set) replica {
-	r.works, r.stops = with(r.works, ranges, false), with(r.stops, ranges, false)
+	r.works, r.stops = r.works.without(ranges), r.stops.without(ranges)
 	return r
-}
-
-func with(set, ranges Set, value bool) Set {
-	set = slices.Clone(set)
-	for i, is := range ranges {
-		if is {
-			set[i] = value
-		}
-	}
-	return set
 }
 
 // writes returns the table to write, if there's anything to write: what others take, give or hold
 // stays as it is.
 func (r replica) writes(now time.Time) (t table, needed bool) {
-	missing := r.table.holders == nil
+	missing := r.table.runs == nil
 	if !r.current || r.asking || r.leaving || missing && now.Before(r.quiet) {
 		return table{}, false
 	}
-	t = table{r.table.generation + 1, make([]string, len(r.works))}
-	copy(t.holders, r.table.holders)
-	for i, to := range r.want() {
-		holder := t.holders[i]
-		free := holder == "" || slices.Contains(r.gone, holder)
-		if holder == r.me && to != r.me && !r.works[i] || free && to == r.me {
-			t.holders[i] = to
-		}
-	}
-	return t, r.behind || r.unsureUntil > 0 || missing || !slices.Equal(t.holders, r.table.holders)
+	want := r.want()
+	mine, wanted := heldBy(r.table.runs, r.isMe), heldBy(want, r.isMe)
+	gives := mine.without(wanted).without(r.works)
+	takes := heldBy(r.table.runs, r.isFree).and(wanted)
+	t = table{r.table.generation + 1, replaced(r.table.runs, gives.or(takes), want)}
+	return t, r.behind || r.unsureUntil > 0 || missing || !slices.Equal(t.runs, r.table.runs)
 }
 
 // sends notes that the table is being written. If its answer is lost, the write may have happened,
 // or not, or may happen later, even after another one that was sent since.
 func (r replica) sends(t table) replica {
 	r.asked, r.asking, r.unsureUntil = t, true, t.generation
-	r.unsure = slices.Clone(r.unsure)
-	for i, holder := range r.table.holders {
-		r.unsure[i] = r.unsure[i] || holder == r.me && t.holders[i] != r.me
-	}
+	r.unsure = r.unsure.or(heldBy(r.table.runs, r.isMe).without(heldBy(t.runs, r.isMe)))
 	return r
 }
 
@@ -199,4 +161,4 @@ func (r replica) failed() replica {
 
 // left returns true if a replica that's leaving has ended all its work. Its ranges are free as soon
 // as it has released its Lease.
-func (r replica) left() bool { return r.leaving && !slices.Contains(r.works, true) }
+func (r replica) left() bool { return r.leaving && r.works.IsEmpty() }

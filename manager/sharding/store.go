@@ -3,7 +3,6 @@ package sharding
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -45,62 +44,8 @@ func (s snapshot) version(id string) string {
 	return ""
 }
 
-// stored is the table as JSON. It has runs of ranges, because neighbours mostly have the same holder.
-type stored struct {
-	Generation int64 `json:"generation"`
-	Ranges     int   `json:"ranges"`
-	Holders    []run `json:"holders"`
-}
-
-type run struct {
-	From   int    `json:"from"`
-	Holder string `json:"holder"`
-}
-
-func encode(t table) (string, error) {
-	s := stored{Generation: t.generation, Ranges: len(t.holders)}
-	for r, holder := range t.holders {
-		if r == 0 || holder != t.holders[r-1] {
-			s.Holders = append(s.Holders, run{r, holder})
-		}
-	}
-	text, err := json.Marshal(s)
-	return string(text), err
-}
-
-func decode(text string, count int) (table, error) {
-	var s stored
-	if err := json.Unmarshal([]byte(text), &s); err != nil {
-		return table{}, err
-	}
-	if s.Ranges != count {
-		return table{}, fmt.Errorf("it has %d ranges, and this program has %d: all replicas must be of versions with the same number",
-			s.Ranges, count)
-	}
-	if s.Generation < 1 {
-		return table{}, fmt.Errorf("its generation is %d", s.Generation)
-	}
-	t := table{generation: s.Generation}
-	for i, r := range s.Holders {
-		to := count
-		if i+1 < len(s.Holders) {
-			to = s.Holders[i+1].From
-		}
-		if r.From != len(t.holders) || to <= r.From || to > count {
-			return table{}, fmt.Errorf("its run %d goes from %d to %d, after %d ranges", i, r.From, to, len(t.holders))
-		}
-		for range to - r.From {
-			t.holders = append(t.holders, r.Holder)
-		}
-	}
-	if len(t.holders) != count {
-		return table{}, fmt.Errorf("it has %d ranges with and without a holder, instead of %d", len(t.holders), count)
-	}
-	return t, nil
-}
-
 // read lists the Leases. It asks for the newest ones, as a list does that names no version.
-func (s store) read(ctx context.Context, count int) (snapshot, error) {
+func (s store) read(ctx context.Context) (snapshot, error) {
 	list, err := s.leases.List(ctx, metav1.ListOptions{LabelSelector: Label + "=" + s.id})
 	if err != nil {
 		return snapshot{}, err
@@ -119,7 +64,7 @@ func (s store) read(ctx context.Context, count int) (snapshot, error) {
 			}
 			continue
 		}
-		if now.table, err = decode(object.Annotations[tableAnnotation], count); err != nil {
+		if now.table, err = decode(object.Annotations[tableAnnotation]); err != nil {
 			return snapshot{}, fmt.Errorf("the table in the annotation %s of the Lease %s can't be used: %w; "+
 				"if nobody can mend it, stop all replicas and delete the Lease", tableAnnotation, s.id, err)
 		}
@@ -188,7 +133,7 @@ func (s store) put(ctx context.Context, was, object *coordinationv1.Lease) (*coo
 func (s store) forget(ctx context.Context, now snapshot, gone []string, since func(name string) time.Duration) error {
 	for _, name := range gone {
 		object := now.objects[name]
-		if object == nil || since(name) < 24*time.Hour || slices.Contains(now.table.holders, name) {
+		if object == nil || since(name) < 24*time.Hour || slices.Contains(now.table.holders(), name) {
 			continue
 		}
 		err := s.leases.Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{
