@@ -5,9 +5,9 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"sync/atomic"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
@@ -42,9 +42,11 @@ import (
 // (Cache.ByObject.KeepWhole); so do handlers that map objects to requests in other namespaces. Kinds
 // without namespaces are kept whole. Lists of all namespaces have this replica's.
 //
-// The program needs permission to create, get, list, update and delete Leases in its namespace. If it
-// may list Namespaces, each replica gets about the same number of them; otherwise, each gets the same
-// part of the numbers that their names' hashes may be, which is less even.
+// The program needs permission to create, get, list, update and delete Leases in its namespace, and
+// to list Namespaces, so that each replica gets about the same number of them: the difference is at
+// most an eighth. Without that, each gets the same part of the numbers that their names' hashes may
+// be, and namespaces like team-1, team-2, team-3 mostly go to one replica, because FNV-1a, which
+// Kubernetes uses, puts them side by side.
 type Sharding struct {
 	// ID is the name of the Lease that says who has what, and the beginning of the replicas' own
 	// Leases. It's required, the same in all replicas, and no other program's.
@@ -59,7 +61,7 @@ type Sharding struct {
 
 // shard makes the caches begin empty. The caller may use its Options again.
 func (o *Options) shard() {
-	o.Cache.Shard = make(sharding.Set, sharding.Ranges)
+	o.Cache.Shard = sharding.Set{}
 	o.Cache.ByObject = maps.Clone(o.Cache.ByObject)
 }
 
@@ -68,8 +70,6 @@ type sharingRunnable struct {
 	id     string
 	member *sharding.Member
 	reader client.Reader
-	// weights is the number of namespaces in each range; nil as long as that isn't known.
-	weights atomic.Pointer[[]int]
 }
 
 // makeMember makes this replica a member of those that share the work, if the options say so.
@@ -101,7 +101,7 @@ func (m *controllerManager) makeMember(config *rest.Config) error {
 		Client: leases, Namespace: namespace, ID: o.Sharding.ID,
 		LeaseDuration: *o.LeaseDuration, RenewDeadline: *o.RenewDeadline, RetryPeriod: *o.RetryPeriod,
 		GracePeriod: o.Sharding.GracePeriod, StopTimeout: *o.GracefulShutdownTimeout,
-		Weights: s.weighs, Recorder: o.Recorder,
+		Namespaces: s.namespaces, Recorder: o.Recorder,
 		Keep: func(ctx context.Context, ranges sharding.Set) error {
 			keeps.Keep(ranges)
 			return keeps.WaitForShard(ctx)
@@ -130,56 +130,20 @@ func (m *controllerManager) checkShared(r Runnable) error {
 	return nil
 }
 
-// recount is how often namespaces are counted. They say only who should have how much, so that may
-// be late.
-const recount = time.Minute
-
 // Start implements Runnable.
-func (s *sharingRunnable) Start(ctx context.Context) error {
-	counting, end := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	s.count(counting)
-	go func() {
-		defer close(ended)
-		ticker := time.NewTicker(recount)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ticker.C:
-				s.count(counting)
-			case <-counting.Done():
-				return
-			}
-		}
-	}()
-	err := s.member.Run(ctx)
-	end()
-	<-ended
-	return err
-}
+func (s *sharingRunnable) Start(ctx context.Context) error { return s.member.Run(ctx) }
 
-// count counts the namespaces of each range. If that fails, the last count stays.
-func (s *sharingRunnable) count(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
+// namespaces lists the namespaces, or none if this program isn't allowed to.
+func (s *sharingRunnable) namespaces(ctx context.Context) (names []string, err error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.APIVersion, list.Kind = "v1", "NamespaceList"
-	if err := s.reader.List(ctx, list); err != nil {
-		return
+	if err := s.reader.List(ctx, list); err != nil && !apierrors.IsForbidden(err) {
+		return nil, err
 	}
-	weights := make([]int, sharding.Ranges)
-	weights[sharding.RangeOf("")]++ // the requests without a namespace
 	for i := range list.Items {
-		weights[sharding.RangeOf(list.Items[i].Name)]++
+		names = append(names, list.Items[i].Name)
 	}
-	s.weights.Store(&weights)
-}
-
-func (s *sharingRunnable) weighs() []int {
-	if known := s.weights.Load(); known != nil {
-		return *known
-	}
-	return nil
+	return names, nil
 }
 
 // String is the runnable's name in messages.

@@ -77,9 +77,7 @@ func (w *team) end() {
 
 const crews = 12 // namespaces
 
-// namespaceOf is a name whose beginning differs from that of others. Names that differ only at their
-// end may have one range (see sharding.Ranges), and then one replica has all of them.
-func namespaceOf(n int) string { return fmt.Sprintf("%c-crew", 'a'+n) }
+func namespaceOf(n int) string { return fmt.Sprint("team-", n) }
 
 func (w *team) create() {
 	for n := range crews {

@@ -121,12 +121,12 @@ func (c *crew) joins() *hand {
 	return h
 }
 
-func namesOf(count int) func() ([]string, bool) {
+func namesOf(count int) func(context.Context) ([]string, error) {
 	var names []string
 	for i := range count {
 		names = append(names, fmt.Sprint("ns-", i))
 	}
-	return func() ([]string, bool) { return names, true }
+	return func(context.Context) ([]string, error) { return names, nil }
 }
 
 // work reconciles all namespaces, again and again.
@@ -188,7 +188,7 @@ func TestReplicasShareTheWorkAndTakeOverFromEachOther(t *testing.T) {
 
 		second := c.joins()
 		time.Sleep(10 * time.Second)
-		require.Equal(t, map[string]int{"r0": namespaces / 2, "r1": namespaces / 2}, c.shares(time.Minute))
+		require.Equal(t, map[string]int{"r0": 21, "r1": 19}, c.shares(time.Minute), "r1 also has what has no namespace")
 
 		second.stop()
 		require.NoError(t, <-second.err)

@@ -52,6 +52,15 @@ func (m members) alive(now time.Time, patience time.Duration) []string {
 // gone returns those whose ranges may be taken.
 func (m members) gone() []string { return m.those(func(s sighting) bool { return s.released }) }
 
+// forgotten is how long the Lease of a member that's gone is kept. Nobody waits for it longer: a
+// process that wakes after a day has stopped by its own clock.
+const forgotten = 24 * time.Hour
+
+// goneFor returns those that have been gone for some time, as far as this replica knows.
+func (m members) goneFor(d time.Duration, now time.Time) []string {
+	return m.those(func(s sighting) bool { return s.released && now.Sub(s.since) >= d })
+}
+
 // silent returns those whose Leases may be released for them, if they are still as we've seen them.
 func (m members) silent(now time.Time, patience time.Duration) []string {
 	return m.those(func(s sighting) bool { return !s.released && !now.Before(s.silentAt(patience)) })

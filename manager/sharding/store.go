@@ -1,7 +1,6 @@
 package sharding
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,19 +127,18 @@ func (s store) put(ctx context.Context, was, object *coordinationv1.Lease) (*coo
 	return s.leases.Update(ctx, object, metav1.UpdateOptions{})
 }
 
-// forget deletes the Leases of members that have been gone for a day. Nobody waits for these: a
-// process that wakes after a day has stopped by its own clock.
-func (s store) forget(ctx context.Context, now snapshot, gone []string, since func(name string) time.Duration) error {
-	for _, name := range gone {
+// forget deletes the Leases of members, unless they have changed, or the table names them.
+func (s store) forget(ctx context.Context, now snapshot, names []string) error {
+	for _, name := range names {
 		object := now.objects[name]
-		if object == nil || since(name) < 24*time.Hour || slices.Contains(now.table.holders(), name) {
+		if object == nil || slices.Contains(now.table.holders(), name) {
 			continue
 		}
 		err := s.leases.Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{
 			UID: &object.UID, ResourceVersion: &object.ResourceVersion,
 		}})
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-			return fmt.Errorf("deleting the Lease %s of a replica that's gone: %w", cmp.Or(object.Name, name), err)
+			return fmt.Errorf("deleting the Lease %s of a replica that left a day ago: %w", name, err)
 		}
 	}
 	return nil
