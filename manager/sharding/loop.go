@@ -129,9 +129,7 @@ type count struct {
 // recount is how often namespaces are listed if nobody comes or goes.
 const recount = time.Minute
 
-// count lists the namespaces if ranges may be about to change hands. So whoever writes the table
-// knows at least the namespaces that whoever wrote it before knew, and doesn't take back what the
-// other one has given.
+// count lists the namespaces if ranges may be about to change hands.
 func (s *sharing) count(ctx context.Context, seen table, alive, gone []string) {
 	isFree := func(holder string) bool { return holder == "" || slices.Contains(gone, holder) }
 	current := time.Since(s.counted.at) < recount && s.counted.generation == seen.generation &&
@@ -141,8 +139,8 @@ func (s *sharing) count(ctx context.Context, seen table, alive, gone []string) {
 	}
 	began := time.Now()
 	names, err := s.config.Namespaces(ctx)
-	s.report(err, "The namespaces can't be listed, so the replicas' shares may be uneven")
-	if err != nil {
+	s.report(err, "The namespaces can't be listed; this replica gives none away until they can")
+	if s.guesses = err != nil; s.guesses {
 		return
 	}
 	s.counted = count{began, seen.generation, alive}

@@ -2,6 +2,7 @@ package sharding
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -13,9 +14,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/race"
 	"github.com/loopwright/loopwright/manager/leaderelection"
 )
 
@@ -25,6 +28,8 @@ type crew struct {
 	server *fakeapi.Server
 	random *rand.Rand
 	end    context.Context
+	config Config // where it isn't the usual one
+	idle   bool   // replicas have no workers
 
 	mu    sync.Mutex        // guards the rest
 	busy  map[string]string // who works on each namespace
@@ -33,6 +38,42 @@ type crew struct {
 	twice []string
 	hands []*hand
 	runs  sync.WaitGroup
+
+	created []string // more namespaces, in which nobody works
+	unknown error    // why they can't be listed
+	counts  int      // how often they were
+}
+
+func (c *crew) set(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f()
+}
+
+// has returns how many namespaces each replica has, according to the table.
+func (c *crew) has() map[string]int {
+	leases, err := coordinationv1client.NewForConfig(c.server.Config())
+	require.NoError(c, err)
+	object, err := leases.Leases("system").Get(c.end, "shop", metav1.GetOptions{})
+	require.NoError(c, err)
+	t, err := decode(object.Annotations[tableAnnotation])
+	require.NoError(c, err)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	has := map[string]int{}
+	for _, h := range c.hands {
+		for i := range namespaces {
+			if holderOf(t.runs, hashOf(fmt.Sprint("ns-", i))) == h.Member.name {
+				has[h.name]++
+			}
+		}
+		for _, name := range c.created {
+			if holderOf(t.runs, hashOf(name)) == h.Member.name {
+				has[h.name]++
+			}
+		}
+	}
+	return has
 }
 
 // hand is one replica.
@@ -99,7 +140,9 @@ func (c *crew) joins() *hand {
 	config.Dial, config.Transport = nil, h
 	leases, err := coordinationv1client.NewForConfig(config)
 	require.NoError(c, err)
-	h.Member, err = New(Config{Client: leases, Namespace: "system", ID: "shop", Namespaces: namesOf(namespaces)})
+	member := c.config
+	member.Client, member.Namespace, member.ID, member.Namespaces = leases, "system", "shop", h.names
+	h.Member, err = New(member)
 	require.NoError(c, err)
 	var ctx context.Context
 	ctx, h.stop = context.WithCancel(c.end)
@@ -116,17 +159,23 @@ func (c *crew) joins() *hand {
 		h.err <- err
 	})
 	for worker := range 3 {
+		if c.idle {
+			break
+		}
 		c.runs.Go(func() { h.work(worker) })
 	}
 	return h
 }
 
-func namesOf(count int) func(context.Context) ([]string, error) {
-	var names []string
-	for i := range count {
+// names are the namespaces, unless nobody can know them now.
+func (h *hand) names(context.Context) (names []string, err error) {
+	h.crew.mu.Lock()
+	defer h.crew.mu.Unlock()
+	h.counts++
+	for i := range namespaces {
 		names = append(names, fmt.Sprint("ns-", i))
 	}
-	return func(context.Context) ([]string, error) { return names, nil }
+	return append(names, h.created...), h.unknown
 }
 
 // work reconciles all namespaces, again and again.
@@ -224,7 +273,7 @@ func TestAReplicaThatIsCutOffStopsInTime(t *testing.T) {
 // Replicas come and go, and can't reach the server for a while, wholly or in part. Nobody works beside another one, and when it's
 // over, everything is worked on again.
 func TestThroughJoinsLeavesAndLossesNobodyWorksBesideAnother(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range race.Fewer(uint64(40)) {
 		aCrew(t, seed, func(c *crew) {
 			c.joins()
 			for range 25 {
@@ -255,4 +304,80 @@ func TestThroughJoinsLeavesAndLossesNobodyWorksBesideAnother(t *testing.T) {
 			require.Equal(c, namespaces, total, "seed %d: not everything is worked on", seed)
 		})
 	}
+}
+
+// Namespaces are created, and those who share them notice, without asking for them all the time.
+func TestNewNamespacesAreSharedAfterAMinute(t *testing.T) {
+	aCrew(t, 1, func(c *crew) {
+		c.joins()
+		c.joins()
+		time.Sleep(20 * time.Second)
+		require.InDelta(t, 20, c.has()["r0"], 1)
+		time.Sleep(2 * time.Minute) // whatever was to be done is done
+		c.set(func() { c.counts = 0 })
+		time.Sleep(10 * time.Minute)
+		c.set(func() {
+			require.InDelta(t, 20, c.counts, 2, "each of them looks every minute")
+			for i := range 40 {
+				c.created = append(c.created, fmt.Sprint("ns-0-", i)) // most of them side by side
+			}
+		})
+		before := c.has()
+		require.Greater(t, max(before["r0"]-before["r1"], before["r1"]-before["r0"]), 15)
+		time.Sleep(recount + 10*time.Second)
+		even := c.has()
+		require.InDelta(t, even["r0"], even["r1"], 2) // one has what has no namespace, too
+	})
+}
+
+// A replica that doesn't know how many namespaces there are can't know who has too many. It takes what's free, and keeps what it
+// has, until it knows.
+func TestWhoeverCannotListTheNamespacesGivesNothingAway(t *testing.T) {
+	aCrew(t, 1, func(c *crew) {
+		first := c.joins()
+		time.Sleep(20 * time.Second)
+		c.set(func() { c.unknown = errors.New("the server is busy") })
+		c.joins()
+		time.Sleep(time.Minute)
+		require.Equal(t, map[string]int{"r0": 40}, c.has())
+		require.Equal(t, map[string]int{"r0": 40}, c.shares(time.Minute), "it goes on with its work")
+		first.stop()
+		require.NoError(t, <-first.err)
+		time.Sleep(20 * time.Second)
+		require.Equal(t, map[string]int{"r1": 40}, c.has())
+		c.joins()
+		time.Sleep(time.Minute)
+		require.Equal(t, map[string]int{"r1": 40}, c.has())
+		c.set(func() { c.unknown = nil })
+		time.Sleep(20 * time.Second)
+		require.Equal(t, map[string]int{"r1": 21, "r2": 19}, c.has())
+	})
+}
+
+// A program that's updated every day would have thousands of Leases after some years, and each replica lists all of them every two
+// seconds.
+func TestTheLeasesOfReplicasThatLeftAreDeletedAfterADay(t *testing.T) {
+	aCrew(t, 1, func(c *crew) {
+		leases, err := coordinationv1client.NewForConfig(c.server.Config())
+		require.NoError(t, err)
+		names := func() (names []string) {
+			list, err := leases.Leases("system").List(c.end, metav1.ListOptions{})
+			require.NoError(t, err)
+			for _, object := range list.Items {
+				names = append(names, object.Name)
+			}
+			return names
+		}
+		c.idle, c.config.RetryPeriod = true, 5*time.Minute // or this day is a long one
+		c.config.LeaseDuration, c.config.RenewDeadline = 40*time.Minute, 20*time.Minute
+		left, stays := c.joins(), c.joins()
+		time.Sleep(time.Hour)
+		left.stop()
+		require.NoError(t, <-left.err)
+		time.Sleep(forgotten - 10*time.Minute)
+		require.ElementsMatch(t, []string{"shop", left.Member.name, stays.Member.name}, names())
+		time.Sleep(20 * time.Minute)
+		require.ElementsMatch(t, []string{"shop", stays.Member.name}, names())
+		require.Equal(t, map[string]int{"r1": namespaces}, c.has())
+	})
 }

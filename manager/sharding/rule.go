@@ -26,6 +26,7 @@ type replica struct {
 	leaving  bool // stops its work, and then releases its Lease
 	patience time.Duration
 	numbers  []uint64 // of the namespaces, or unknown
+	guesses  bool     // there may be others: then it gives nothing away, but takes what's free
 
 	table   table  // the newest that was read or written; without runs if there was none
 	version string // of the object that was read last; "" if it's missing. A write builds on it
@@ -86,8 +87,19 @@ func (r replica) settled() replica {
 	return r
 }
 
-// want is the plan.
-func (r replica) want() []run { return plan(r.table.runs, r.alive, r.numbers) }
+// want is the plan, and which part of it is ours.
+//
+// Two replicas that know different namespaces have different plans. What one gives to the other, the
+// other would give back. So a replica gives only if it has listed the namespaces since it read the
+// table: then it knows more than the one that wrote it.
+func (r replica) want() (runs []run, ours Set) {
+	runs = plan(r.table.runs, r.alive, r.numbers)
+	ours = heldBy(runs, r.isMe)
+	if r.guesses {
+		ours = ours.or(heldBy(r.table.runs, r.isMe))
+	}
+	return runs, ours
+}
 
 func (r replica) isMe(member string) bool { return member == r.me }
 
@@ -100,7 +112,8 @@ func (r replica) acts(now time.Time) (begin, stop Set) {
 	if r.leaving || r.table.runs == nil {
 		return nil, r.works.without(r.stops)
 	}
-	may := heldBy(r.table.runs, r.isMe).and(heldBy(r.want(), r.isMe))
+	_, wanted := r.want()
+	may := heldBy(r.table.runs, r.isMe).and(wanted)
 	stop = r.works.without(may).without(r.stops)
 	if !now.Before(r.quiet) {
 		begin = may.without(r.works).without(r.unsure)
@@ -131,9 +144,8 @@ func (r replica) writes(now time.Time) (t table, needed bool) {
 	if !r.current || r.asking || r.leaving || missing && now.Before(r.quiet) {
 		return table{}, false
 	}
-	want := r.want()
-	mine, wanted := heldBy(r.table.runs, r.isMe), heldBy(want, r.isMe)
-	gives := mine.without(wanted).without(r.works)
+	want, wanted := r.want()
+	gives := heldBy(r.table.runs, r.isMe).without(wanted).without(r.works)
 	takes := heldBy(r.table.runs, r.isFree).and(wanted)
 	t = table{r.table.generation + 1, replaced(r.table.runs, gives.or(takes), want)}
 	return t, r.behind || r.unsureUntil > 0 || missing || !slices.Equal(t.runs, r.table.runs)

@@ -117,7 +117,7 @@ func decode(text string) (table, error) {
 	if len(s.Runs) == 0 {
 		return table{}, fmt.Errorf("it has no runs")
 	}
-	t := table{generation: s.Generation}
+	t, before := table{generation: s.Generation}, uint64(0)
 	for i, stored := range s.Runs {
 		from, err := strconv.ParseUint(stored.From, 0, 64)
 		if err != nil {
@@ -126,10 +126,10 @@ func decode(text string) (table, error) {
 		switch {
 		case i == 0 && from != 0:
 			return table{}, fmt.Errorf("its first run is from %s, and not from 0", stored.From)
-		case i > 0 && from <= t.runs[i-1].from:
+		case i > 0 && from <= before:
 			return table{}, fmt.Errorf("its run %d is from %s, which is not behind the one before", i, stored.From)
 		}
-		t.runs = continued(t.runs, run{from, stored.Holder})
+		t.runs, before = continued(t.runs, run{from, stored.Holder}), from
 	}
 	return t, nil
 }
