@@ -119,3 +119,10 @@ func (r *retries[request]) limit(item request, d decision, limit int) decision {
 	}
 	return d
 }
+
+// forget begins to count from 0.
+func (r *retries[request]) forget(item request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.made, item)
+}

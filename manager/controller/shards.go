@@ -11,8 +11,9 @@ import (
 	"github.com/loopwright/loopwright/workqueue"
 )
 
-// enter asks whether this replica may work on a request. If not, the request is dropped: when its
-// namespace comes to this replica, the sources report its objects again.
+// enter asks whether this replica may work on a request. If not, the request is dropped, with all
+// that's known of its failures: when its namespace comes to this replica, the sources report its
+// objects again.
 func (c *controlLoop[request]) enter(
 	ctx context.Context, queue *controllerQueue[request], item request,
 ) (working context.Context, leave func(), ok bool) {
@@ -22,6 +23,7 @@ func (c *controlLoop[request]) enter(
 	namespace, _ := requestname.Of(&item)
 	if working, leave, ok = c.options.Shards.Enter(ctx, namespace); !ok {
 		c.waits.end(item)
+		c.retries.forget(item)
 		queue.Forget(item)
 	}
 	return working, leave, ok
