@@ -90,6 +90,9 @@ const (
 	Start // a runnable started; or a group of them: Op is its phase
 	Stop  // a runnable stopped: Reason; or a group of them: Op is its phase
 	Lease // leader election: Op acquired, renewed or lost, Reason
+	// Shard says which replica has the Namespace in Name. Op held: the table says that it's the one in
+	// Reason, or nobody. Op begins, stops or ended is about this replica's own work there.
+	Shard
 
 	// Note is free text in Reason, for demos and for anything that fits no kind.
 	Note
@@ -104,7 +107,7 @@ var kindNames = [...]string{
 	Enqueue: "enqueue", Delay: "delay", Dequeue: "dequeue", Done: "done",
 	ReconcileStart: "reconcile start", ReconcileEnd: "reconcile end",
 	Write: "write", Admission: "admission",
-	Start: "start", Stop: "stop", Lease: "lease",
+	Start: "start", Stop: "stop", Lease: "lease", Shard: "shard",
 	Note: "note",
 }
 

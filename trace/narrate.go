@@ -148,8 +148,25 @@ func narrateReconciling(e Event) string {
 		return "stopped" + because(e.Reason)
 	case e.Kind == Lease:
 		return "lease " + e.Op + because(e.Reason)
+	case e.Kind == Shard:
+		return narrateShard(e)
 	default: // Note, and kinds that are newer than this program
 		return e.Reason
+	}
+}
+
+func narrateShard(e Event) string {
+	switch {
+	case e.Op == "held" && e.Reason == "":
+		return "no replica has it now"
+	case e.Op == "held":
+		return e.Reason + " has it now"
+	case e.Op == "begins":
+		return "this replica begins to work here"
+	case e.Op == "stops":
+		return "this replica begins no more reconciles here"
+	default: // ended
+		return "this replica's last reconcile here has ended"
 	}
 }
 

@@ -55,7 +55,7 @@ type fold struct {
 
 	parts   map[slot]*Event // of watches, groups and leases
 	open    map[slot]*Event // of requests that wait, run, fail or have an alarm
-	objects map[slot]*Event // that are being deleted, or don't make progress
+	objects map[slot]*Event // that are being deleted, or don't make progress; and namespaces' replicas
 	spare   []*Event        // former elements of open: most requests end soon
 	beyond  map[string]int  // requests that began to wait when there was no room, by layer
 
@@ -86,6 +86,8 @@ const (
 	failing
 	ending
 	stalled
+	held
+	worked
 )
 
 func newFold() fold {
@@ -105,6 +107,8 @@ func (f *fold) note(e *Event) {
 		f.noteInforming(e)
 	case Start, Stop, Lease:
 		f.keepPart(slot{kind: e.Kind, layer: e.Layer, namespace: e.Namespace, name: e.Name}, e)
+	case Shard:
+		f.noteShard(e)
 	case Handler:
 		f.count(e)
 	case Predicate:
@@ -272,6 +276,18 @@ func (f *fold) noteReconciling(e *Event) {
 		f.keepFailure(at, e)
 	default:
 		f.drop(f.open, at)
+	}
+}
+
+func (f *fold) noteShard(e *Event) {
+	at, over := slot{is: worked, layer: e.Layer, name: e.Name}, e.Op == "ended"
+	if e.Op == "held" {
+		at.is, over = held, e.Reason == ""
+	}
+	if over {
+		f.drop(f.objects, at)
+	} else {
+		f.keep(f.objects, at, e)
 	}
 }
 

@@ -299,3 +299,27 @@ func TestADeletionThatANewListDoesNotMentionHasEnded(t *testing.T) {
 		require.Contains(t, still(forget(r)), "watch event Pods", "of another kind")
 	}
 }
+
+// A page that's opened an hour after the last handover shows who has what all the same.
+func TestWhoHasWhichNamespaceIsKnownLongerThanTheRingIs(t *testing.T) {
+	r := New(8)
+	shard := func(op, name, reason string) {
+		r.Record(Event{Kind: Shard, Layer: "shards shop", Object: "Namespace", Name: name, Op: op, Reason: reason})
+	}
+	shard("held", "red", "shop-1")
+	shard("begins", "red", "")
+	shard("held", "blue", "shop-1")
+	shard("begins", "blue", "")
+	shard("held", "deleted", "shop-2")
+	shard("held", "deleted", "")
+	shard("stops", "red", "")
+	shard("ended", "red", "")
+	shard("held", "red", "shop-2")
+	var known []string
+	for _, e := range forget(r).Events {
+		if e.Kind == Shard {
+			known = append(known, strings.TrimSpace(e.Name+" "+e.Op+" "+e.Reason))
+		}
+	}
+	require.Equal(t, []string{"blue held shop-1", "blue begins", "red held shop-2"}, known)
+}

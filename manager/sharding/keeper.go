@@ -80,6 +80,7 @@ func (m *Member) keep(ctx context.Context, log logr.Logger) {
 		switch {
 		case err == nil:
 			if opened := m.keeper.open(m.gate, change); !opened.IsEmpty() {
+				m.diary.works("begins", opened)
 				m.gate.tell(opened)
 			}
 		case until.Err() == nil:

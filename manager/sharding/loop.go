@@ -62,7 +62,7 @@ func (m *Member) patienceWithTheServer() time.Duration {
 // step looks once at the Leases, does what follows, and waits for the next look.
 func (s *sharing) step(ctx, lost context.Context) {
 	s.leaving = s.leaving || ctx.Err() != nil
-	s.replica = s.replica.ended(s.takeEnded())
+	s.noteEnded(s.takeEnded())
 	s.keeper.set(s.works, nil, s.gate)
 	if s.leaving {
 		s.act() // even if the server doesn't answer
@@ -115,6 +115,7 @@ func (s *sharing) look(ctx context.Context) (snapshot, error) {
 	alive, gone := s.members.alive(now, s.patience), s.members.gone()
 	s.count(ctx, seen.table, alive, gone)
 	s.replica = s.reads(seen.table, seen.version(s.config.ID), alive, gone, time.Now())
+	s.diary.reads(s.table)
 	s.act()
 	return seen, nil
 }
@@ -148,6 +149,12 @@ func (s *sharing) count(ctx context.Context, seen table, alive, gone []string) {
 	if len(names) > 0 {
 		s.numbers = numbersOf(names)
 	}
+	s.diary.knows(names)
+}
+
+func (s *sharing) noteEnded(ranges Set) {
+	s.replica = s.replica.ended(ranges)
+	s.diary.works("ended", ranges)
 }
 
 // act makes begin and stop what may and must.
@@ -159,7 +166,8 @@ func (s *sharing) act() {
 	s.log.Info("Ranges change hands", "begin", begin.String(), "stop", stop.String())
 	s.replica = s.replica.stopping(stop)
 	empty := s.gate.stop(stop)
-	s.replica = s.replica.ended(empty)
+	s.diary.works("stops", stop)
+	s.noteEnded(empty)
 	if left := stop.without(empty); !left.IsEmpty() {
 		time.AfterFunc(s.config.GracePeriod, s.gate.terminator(left))
 	}
@@ -197,6 +205,7 @@ func (s *sharing) change(ctx context.Context, now snapshot) (again bool, err err
 		return false, fmt.Errorf("writing the table: %w", err)
 	}
 	s.replica = s.wrote(version)
+	s.diary.reads(s.table)
 	s.act()
 	return false, nil
 }

@@ -61,6 +61,7 @@ type Member struct {
 	end context.CancelCauseFunc // ends Run; set when it begins
 
 	keeper keeper
+	diary  diary
 
 	mu    sync.Mutex // guards ended
 	ended Set        // the ranges that the gate has reported since the loop last looked
@@ -85,6 +86,7 @@ func New(config Config) (*Member, error) {
 	m.name = config.ID + "-" + string(uuid.NewUUID())
 	m.store = store{config.ID, config.Client.Leases(config.Namespace)}
 	m.gate = newGate(m.hasEnded)
+	m.diary = diary{recorder: config.Recorder, layer: "shards " + config.ID}
 	m.keeper.news = make(chan struct{}, 1)
 	m.lock = &ownLease{LeaseLock: resourcelock.LeaseLock{
 		LeaseMeta: metav1.ObjectMeta{Namespace: config.Namespace, Name: m.name}, Client: config.Client,

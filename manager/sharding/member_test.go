@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -20,6 +23,7 @@ import (
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/internal/race"
 	"github.com/loopwright/loopwright/manager/leaderelection"
+	"github.com/loopwright/loopwright/trace"
 )
 
 // crew is some replicas of one program, and what the test sees of their work.
@@ -379,5 +383,64 @@ func TestTheLeasesOfReplicasThatLeftAreDeletedAfterADay(t *testing.T) {
 		time.Sleep(20 * time.Minute)
 		require.ElementsMatch(t, []string{"shop", stays.Member.name}, names())
 		require.Equal(t, map[string]int{"r1": namespaces}, c.has())
+	})
+}
+
+// Somebody wants to know why nothing has happened to an object: which replica has it, and since when?
+func TestARecordingSaysWhoHasWhichNamespaceAndSinceWhen(t *testing.T) {
+	aCrew(t, 1, func(c *crew) {
+		recorder := trace.New(1 << 14)
+		c.config.Recorder = recorder
+		first := c.joins()
+		c.config.Recorder = nil
+		time.Sleep(20 * time.Second)
+		c.joins()
+		time.Sleep(20 * time.Second)
+		third := c.joins()
+		time.Sleep(20 * time.Second)
+		third.stop()
+		require.NoError(t, <-third.err)
+		time.Sleep(20 * time.Second)
+
+		story := map[string][]string{}
+		for _, e := range recorder.Events() {
+			if e.Kind == trace.Shard {
+				require.Equal(t, "Namespace", e.Object)
+				for _, h := range c.hands {
+					e.Reason = strings.ReplaceAll(e.Reason, h.Member.name, h.name)
+				}
+				story[e.Name] = append(story[e.Name], strings.TrimSpace(e.Op+" "+e.Reason))
+			}
+		}
+		require.Len(t, story, namespaces)
+		has, stories := map[string]int{}, map[string]int{}
+		for _, of := range story {
+			last := of[len(of)-1]
+			if last == "begins" {
+				last = of[len(of)-2]
+			}
+			has[last]++
+			stories[strings.Join(of, ", ")]++
+		}
+		table := c.has()
+		require.Equal(t, map[string]int{"held r0": table["r0"], "held r1": table["r1"]}, has)
+		for story := range stories {
+			require.True(t, strings.HasPrefix(story, "held r0, begins"), story)
+			rest := strings.TrimPrefix(story, "held r0, begins")
+			require.Contains(t, []string{
+				"",
+				", stops, ended, held r1", ", stops, ended, held r1, held r2, held r0, begins", ", stops, ended, held r1, held r2, held r1",
+				", stops, ended, held r2, held r0, begins", ", stops, ended, held r2, held r1",
+			}, rest)
+		}
+		first.stop()
+		require.NoError(t, <-first.err)
+		open := map[string]bool{}
+		for _, e := range recorder.Events() {
+			if e.Kind == trace.Shard && e.Op != "held" {
+				open[e.Name] = e.Op != "ended"
+			}
+		}
+		require.NotContains(t, slices.Collect(maps.Values(open)), true, "a replica that leaves says so")
 	})
 }

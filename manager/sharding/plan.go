@@ -139,22 +139,27 @@ func (p *planning) holderAt(i int) string {
 func (p *planning) fill() {
 	for _, free := range p.stretches("") {
 		before, after := p.holderAt(free.first-1), p.holderAt(free.end)
-		for level := p.level(); before != "" && free.first < free.end && p.load[before] < level; free.first++ {
+		for level := p.level(); free.first < free.end && p.hasRoom(before, free.first, level); free.first++ {
 			p.give(free.first, before)
 		}
-		for level := p.level(); after != "" && free.first < free.end && p.load[after] < level; free.end-- {
+		for level := p.level(); free.first < free.end && p.hasRoom(after, free.end-1, level); free.end-- {
 			p.give(free.end-1, after)
 		}
 	}
 	for _, free := range p.stretches("") {
 		to, level := p.members()[0], p.level()
 		for i := free.first; i < free.end; i++ {
-			if p.pieces[i].weight > 0 && p.load[to] >= level {
+			if !p.hasRoom(to, i, level) {
 				to, level = p.members()[0], p.level()
 			}
 			p.give(i, to)
 		}
 	}
+}
+
+// hasRoom reports whether a member may get a piece; "" is nobody.
+func (p *planning) hasRoom(member string, i, level int) bool {
+	return member != "" && (p.pieces[i].weight == 0 || p.load[member] < level)
 }
 
 // level is the load that nobody should have more than when all free pieces are given away: like

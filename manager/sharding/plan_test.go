@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/internal/race"
 )
 
 // place is where the i-th of up to 64 small ranges begins.
@@ -56,7 +58,9 @@ func TestAsFewNamespacesMoveAsHaveTo(t *testing.T) {
 		{"the bound is where the namespaces are", "aaaaaaaa", "ab", "00001111", "aaaaaabb"},
 		{"what's empty goes along with what it follows", "aaaaaaaa", "ab", "10010000", "aaabbbbb"},
 		{"what's empty isn't worth a handover", "aaaabbbb", "ab", "11000011", "aaaabbbb"},
-		{"a small difference isn't, either", "aaaaaaaaabbbbbbbb", "ab", "", "aaaaaaaaabbbbbbbb"},
+		{"a small difference isn't, either", "aaaaaaaaaaaaaaaaabbbbbbbbbbbbbbb", "ab", "", "aaaaaaaaaaaaaaaaabbbbbbbbbbbbbbb"},
+		{"a large one is", "aaaaaaaaaaaaaaaaaabbbbbbbbbbbbbb", "ab", "", "aaaaaaaaaaaaaaaabbbbbbbbbbbbbbbb"},
+		{"what's empty and free is its neighbour's, and stays with it", "aa.aaa", "ab", "110110", "aaabbb"},
 		{"the shortest of one's ranges goes first", "aaaaaabbbbabcc", "abc", "", "aaaaacbbbbcbcc"},
 		{"or one that lies beside the other's", "abbbaaaacc", "abc", "", "abbbaaaccc"},
 		{"the shortest one of these", "aaaaaabbabbcccc", "abc", "", "aaaaacbbbbbcccc"},
@@ -156,7 +160,7 @@ func TestNothingMovesBetweenThoseWhoStay(t *testing.T) {
 		var runs []run
 		var alive []string
 		longest, moved, had := 0, 0, 0
-		for day := range 600 {
+		for day := range race.Fewer(240) {
 			before := slices.Clone(alive)
 			switch {
 			case len(alive) == 0, len(alive) < most && random.IntN(3) == 0:

@@ -134,6 +134,13 @@ export interface Lease {
   reason: string
 }
 
+/** Shard is a namespace in which one of several replicas works. */
+export interface Shard {
+  holder: string // empty: nobody, as far as is known
+  at: number // when it got there
+  here: '' | 'begins' | 'stops' // what this replica does there
+}
+
 /**
  * kindsOf are the kinds that a controller's requests are about. The controllers of mini do not
  * record it, so it is found out: these kinds' objects ask for requests of their own names.
@@ -164,6 +171,7 @@ export class Machine {
   watched = new Map<string, Watched>()
   controllers = new Map<string, Controller>()
   leases = new Map<string, Lease>()
+  shards = new Map<string, Shard>() // by namespace
   names = new Map<string, Known>() // the latest is the last
   gap = false // some of the past is not known
   last: Event | undefined
@@ -193,12 +201,23 @@ export class Machine {
       case 'lease':
         this.leases.set(e.layer, { key: key(e.namespace, e.name), op: e.op, at: e.at, layer: e.layer, reason: e.reason })
         break
+      case 'shard':
+        this.noteShard(e)
+        break
       case 'start': case 'stop':
         if (this.controllers.has(e.layer) || e.layer !== 'manager') this.controller(e.layer).started = e.kind === 'start'
         break
       default:
         noteWorking(this, e)
     }
+  }
+
+  private noteShard(e: Event) {
+    const shard = this.shards.get(e.name) ?? { holder: '', at: e.at, here: '' as const }
+    this.shards.set(e.name, shard)
+    if (e.op === 'held') Object.assign(shard, { holder: e.reason, at: e.at })
+    else shard.here = e.op === 'begins' || e.op === 'stops' ? e.op : ''
+    if (!shard.holder && !shard.here) this.shards.delete(e.name)
   }
 
   /** restore takes over what the recorder knows of the time that it has forgotten. */

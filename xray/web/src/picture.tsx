@@ -7,6 +7,7 @@ import { clock, plural } from './event'
 import { byUrgency, groups, isStuck, kindsByUse, onlyWrites } from './groups'
 import { KindView } from './kinds'
 import type { Machine } from './machine'
+import { Shards } from './shards'
 import type { Chosen } from './story'
 import type { Trouble } from './troubles'
 import { Wires } from './wires'
@@ -41,6 +42,7 @@ export function Picture({ machine, now, troubles, choose }: Props) {
         {[...machine.leases.values()].map((l) => <article key={l.layer} class="lease" aria-label={`Lease ${l.key}`}>
           <h3>Lease {l.key}</h3><p>{l.op} by {l.layer} at {clock(l.at)}{l.reason && `: ${l.reason}`}</p>
         </article>)}
+        <Shards machine={machine} choose={choose} />
       </section>
       <section class="controllers" aria-label="Controllers">
         {controllers.map((g) => <ControllerView key={g.name} g={g} now={now} gap={machine.gap} room={controllers.length <= 2 ? 3 : controllers.length <= fewControllers ? 2 : 1} stuck={isStuck(g, troubles)} choose={choose} watched={watched} />)}
