@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/apimachinery/pkg/util/validation"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
 	"github.com/loopwright/loopwright/manager/leaderelection"
@@ -83,7 +85,7 @@ func New(config Config) (*Member, error) {
 		*d.field = cmp.Or(*d.field, d.standard)
 	}
 	m := &Member{config: config, woken: make(chan struct{}, 1)}
-	m.name = config.ID + "-" + string(uuid.NewUUID())
+	m.name = memberName(config.ID)
 	m.store = store{config.ID, config.Client.Leases(config.Namespace)}
 	m.gate = newGate(m.hasEnded)
 	m.diary = diary{recorder: config.Recorder, layer: "shards " + config.ID}
@@ -99,6 +101,17 @@ func New(config Config) (*Member, error) {
 		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: m.share, OnStoppedLeading: func() {}},
 	})
 	return m, err
+}
+
+// memberName is a name that no other member has or gets. The host's name is in it, which is the
+// Pod's, so that you see in kubectl and in X-ray who that is.
+func memberName(id string) string {
+	unique := string(uuid.NewUUID())
+	host, err := os.Hostname()
+	if err != nil || len(validation.IsDNS1123Subdomain(host)) > 0 {
+		return id + "-" + unique
+	}
+	return id + "-" + host + "-" + unique
 }
 
 // Gate is what reconciles pass.
