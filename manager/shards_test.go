@@ -35,6 +35,8 @@ type team struct {
 	server *fakeapi.Server
 	live   client.Client
 	all    []*teammate
+	// readElsewhere is an option of the replicas that join.
+	readElsewhere bool
 
 	mu       sync.Mutex        // guards what follows
 	at       map[string]string // the replica that reconciles a ConfigMap
@@ -99,6 +101,7 @@ func (w *team) join(name string) *teammate {
 		Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"},
 		Sharding:   &Sharding{ID: "counter", Namespace: "default"},
 		Controller: config.Controller{SkipNameValidation: new(true)},
+		Client:     client.Options{Cache: &client.CacheOptions{ReadElsewhere: w.readElsewhere}},
 	})
 	require.NoError(w.t, err)
 	r := &teammate{team: w, name: name, manager: m.(*controllerManager), ended: make(chan error, 1)}
@@ -160,7 +163,7 @@ func (r *teammate) has() []string {
 		}
 		var list corev1.ConfigMapList
 		err := r.manager.GetClient().List(r.t.Context(), &list, client.InNamespace(namespaceOf(n)))
-		if ok {
+		if ok || r.readElsewhere {
 			require.NoError(r.t, err)
 			require.Len(r.t, list.Items, 3)
 		} else {
@@ -241,3 +244,70 @@ func TestReplicasShareTheWork(t *testing.T) {
 		})
 	}
 }
+
+// A webhook is called for objects of any namespace, by whichever replica the request comes to. And a
+// controller that looks into another namespace must find what's there.
+func TestReadsOfAnotherReplicasNamespaces(t *testing.T) {
+	inTeam(t, true, func(t *testing.T, w *team) {
+		w.create()
+		a := w.join("a")
+		w.readElsewhere = true
+		b := w.join("b")
+		time.Sleep(time.Minute)
+		w.readElsewhere = false
+		has := map[*teammate][]string{a: a.has()}
+		w.readElsewhere = true
+		has[b] = b.has() // which reads all namespaces with the client
+		require.Len(t, slices.Concat(has[a], has[b]), crews)
+		for r, own := range has {
+			var all corev1.ConfigMapList
+			require.NoError(t, r.manager.GetAPIReader().List(t.Context(), &all))
+			require.Len(t, all.Items, 3*crews, "a webhook's reader")
+			require.NoError(t, r.manager.GetCache().List(t.Context(), &all))
+			require.Len(t, all.Items, 3*len(own))
+		}
+		for n := range crews {
+			key := client.ObjectKey{Namespace: namespaceOf(n), Name: "0"}
+			require.NoError(t, b.manager.GetClient().Get(t.Context(), key, &corev1.ConfigMap{}))
+			require.NoError(t, a.manager.GetAPIReader().Get(t.Context(), key, &corev1.ConfigMap{}))
+			key.Name = "never"
+			require.True(t, apierrors.IsNotFound(b.manager.GetClient().Get(t.Context(), key, &corev1.ConfigMap{})))
+		}
+	})
+}
+
+// Not every program may list namespaces. It can't know where they are then, but each has one replica.
+func TestAProgramThatMayNotListNamespacesSharesThemAllTheSame(t *testing.T) {
+	inTeam(t, true, func(t *testing.T, w *team) {
+		w.create()
+		defer w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "list", Resource: "namespaces"}, Status: fakeapi.Forbidden()})()
+		a, b := w.join("a"), w.join("b")
+		time.Sleep(time.Minute)
+		require.ElementsMatch(t, slices.Concat(a.has(), b.has()), func() (all []string) {
+			for n := range crews {
+				all = append(all, namespaceOf(n))
+			}
+			return all
+		}())
+		for _, r := range w.all {
+			require.NotEmpty(t, r.manager.sharing.member.Gate().Open(), "%s has a part of the hashes, if not of the namespaces", r.name)
+		}
+		w.works()
+		require.Empty(t, w.overlaps)
+	})
+}
+
+// What leader election kept to one process would run in all of them.
+func TestARunnableThatNeedsALeaderIsRefusedWithoutAnElection(t *testing.T) {
+	inTeam(t, true, func(t *testing.T, w *team) {
+		a := w.join("a")
+		work := RunnableFunc(func(context.Context) error { return nil })
+		require.ErrorContains(t, a.manager.Add(work), "set LeaderElection, too")
+		require.NoError(t, a.manager.Add(everywhere{work}))
+	})
+}
+
+// everywhere is a Runnable that may run in all replicas.
+type everywhere struct{ RunnableFunc }
+
+func (everywhere) NeedLeaderElection() bool { return false }
