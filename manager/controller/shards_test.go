@@ -266,7 +266,7 @@ func TestAReplayThatFailsEndsWithTheController(t *testing.T) {
 		r.begin()
 		synctest.Wait()
 		d.comes("blue")
-		time.Sleep(10 * time.Second)
+		time.Sleep(10500 * time.Millisecond)
 		before := time.Now()
 		require.NoError(t, r.end())
 		require.Equal(t, before, time.Now())
