@@ -11,19 +11,19 @@ import (
 // come to the same plan, and nobody has to be asked.
 //
 // With the namespaces n1 to n6, which a has, and a new member b, the plan is that a keeps n1 to n3
-// and b gets n4 to n6: the bound lies where a namespace is, wherever that may be. FNV-1a hardly moves
-// the highest bits for the last letters of a name, so ns-000 to ns-999 have 17 of 1,024 equal
-// ranges, and bounds at equal distances would give one member nearly all of them.
+// and b gets n4 to n6: the bound lies where a namespace is, wherever that may be. FNV-1a hardly
+// moves the highest bits for the last letters of a name, so ns-000 to ns-999 lie in 17 of 1,024
+// equal ranges, and with bounds at equal distances one of two members would have all of them.
 //
 //   - A namespace stays where it is unless its holder has gone or has too much.
-//   - What's free goes to its neighbours as long as they've less than their share, and then to those
-//     who have least.
+//   - What's free goes to its neighbours as long as they've less than their share, and then to
+//     those who have least.
 //   - Whoever has most gives to whoever has least, if the difference is worth a handover.
-//   - All that so that a member's ranges are few, because a selector of many ranges is long: look at
-//     move.
+//   - All that so that a member's ranges are few, because a selector of many ranges is long: look
+//     at move.
 //
-// numbers are those of the known namespaces, ascending, and alive may come in any order. If nobody is
-// alive, everything is free.
+// numbers are those of the known namespaces, ascending, and alive may come in any order. If nobody
+// is alive, everything is free.
 func plan(runs []run, alive []string, numbers []uint64) []run {
 	p := planning{load: map[string]int{}}
 	for _, member := range alive {
@@ -162,8 +162,7 @@ func (p *planning) hasRoom(member string, i, level int) bool {
 	return member != "" && (p.pieces[i].weight == 0 || p.load[member] < level)
 }
 
-// level is the load that nobody should have more than when all free pieces are given away: like
-// water, they fill up what's lowest.
+// level is the load up to which the free pieces fill up those who have least, as water would.
 func (p *planning) level() int {
 	free := p.total
 	for _, load := range p.load {
