@@ -12,6 +12,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -86,6 +87,35 @@ func up() (*cluster.Cluster, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 	defer cancel()
 	return cluster.Up(ctx, cluster.Options{Ephemeral: true, Out: os.Stderr})
+}
+
+// WithGates starts a second cluster, for one test, whose API server has feature gates that are off
+// by default. It's etcd and the API server alone: no controller runs there.
+func WithGates(t testing.TB, gates ...string) *cluster.Cluster {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs a cluster, which -short leaves out")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
+	defer cancel()
+	on, err := cluster.Up(ctx, cluster.Options{
+		Ephemeral: true, Out: os.Stderr, Parts: []cluster.Part{cluster.Etcd, cluster.APIServer},
+		Arguments: func(part cluster.Part, line []string) ([]string, error) {
+			if part == cluster.APIServer {
+				line = append(line, "--feature-gates="+strings.Join(gates, "=true,")+"=true")
+			}
+			return line, nil
+		},
+	})
+	if err != nil {
+		t.Fatalf("no cluster with %v to test on: %v", gates, err)
+	}
+	t.Cleanup(func() {
+		if err := on.Down(context.Background()); err != nil {
+			t.Errorf("taking the cluster with %v down: %v", gates, err)
+		}
+	})
+	return on
 }
 
 // Config returns the administrator's configuration for the cluster.

@@ -64,6 +64,8 @@
 //	history                          counted in changes of a resource, not in time, and no etcd behind it: what a
 //	                                 watch has forgotten, an exact list has forgotten too
 //	bookmarks                        carry the newest version of the whole server, and come on the minute
+//	shards of Events                 a watch has only those of its shard, as from 1.37 on; 1.36 ignores the
+//	                                 selector of a watch where it has no watch cache
 //	tables, aggregated discovery,    not offered; clients fall back to plain JSON
 //	OpenAPI, CBOR
 //	legacy paths, websockets         no /api/v1/watch/...; no exec, attach, port-forward, logs, proxy

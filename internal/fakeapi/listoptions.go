@@ -44,7 +44,7 @@ func parseListOptions(res *resource, r Request, watchList, sharded bool) (listOp
 	if sharded && out.ShardSelector != "" {
 		var err error
 		if out.shard, err = parseShard(out.ShardSelector); err != nil {
-			return out, err // a 500, as from the real server
+			return out, fmt.Errorf("invalid shard selector: %w", err) // a 500, as from the real server
 		}
 	}
 	out.labels = out.LabelSelector

@@ -84,8 +84,10 @@ func partial(obj runtime.Object) *metav1.PartialObjectMetadata {
 	return p
 }
 
-// partialList is the metadata of the items.
+// partialList is the metadata of the items. The real server selects shards here, too, and doesn't
+// say so.
 func partialList(items []*version, lm metav1.ListMeta) *metav1.PartialObjectMetadataList {
+	lm.ShardInfo = nil
 	list := &metav1.PartialObjectMetadataList{ListMeta: lm}
 	list.SetGroupVersionKind(metaGV.WithKind(partialKind + "List"))
 	for _, item := range items {

@@ -70,9 +70,9 @@ type selection struct {
 	shard  sharding.Selector // nil selects all
 }
 
-func (s selection) everything() bool {
-	return s.labels.Empty() && s.fields.Empty() && s.shard == nil
-}
+// everything says whether nothing is selected by labels or fields. The real server 1.36 forgets the
+// shard here, so among the objects that are left on later pages it counts those of other shards.
+func (s selection) everything() bool { return s.labels.Empty() && s.fields.Empty() }
 
 func (s selection) matches(key string, v *version) bool {
 	return v != nil && strings.HasPrefix(key, s.prefix) && s.labels.Matches(v.labels) && s.fields.Matches(v.fields) &&
@@ -118,9 +118,10 @@ func (s snapshot) page(sel selection, start string, limit int64) page {
 		if limit <= 0 || int64(len(p.items)) < limit {
 			continue
 		}
-		if left := int64(len(keys) - i - 1); left > 0 {
+		if i+1 < len(keys) {
 			p.next = key
 			if sel.everything() {
+				left := int64(len(keys)) - limit
 				p.remaining = &left
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -46,18 +47,35 @@ func TestTheFakeAnswersAsTheRealAPIServerDoes(t *testing.T) {
 	createDefinitions(t, real)
 	var all []scenario
 	for _, group := range [][]scenario{createScenarios, updateScenarios, generationScenarios, statusScenarios, patchScenarios,
-		applyScenarios, deleteScenarios, namespaceScenarios, listScenarios, watchScenarios, protocolScenarios, subresourceScenarios, schemaScenarios, validationScenarios, refusalScenarios, typedScenarios, differenceScenarios, compactingScenarios} {
+		applyScenarios, deleteScenarios, namespaceScenarios, listScenarios, watchScenarios, protocolScenarios, subresourceScenarios, schemaScenarios, validationScenarios, refusalScenarios, typedScenarios, shardScenarios, differenceScenarios, compactingScenarios} {
 		all = append(all, group...)
 	}
+	compactingAt := len(all) - len(compactingScenarios)
+	compareAll(t, real, fakeapi.Options{}, all, func(i int) bool { return i < compactingAt })
+}
+
+// Kubernetes has shards from 1.36 on, behind a gate that's off: shardScenarios are played without it
+// above, and here with it.
+func TestTheFakeSelectsShardsAsTheRealAPIServerDoes(t *testing.T) {
+	real := clustertest.WithGates(t, "ShardedListAndWatch").RESTConfig()
+	createDefinitions(t, real)
+	compareAll(t, real, fakeapi.Options{ShardedListAndWatch: true},
+		slices.Concat(shardScenarios, shardDifferenceScenarios), func(int) bool { return false })
+}
+
+// compareAll plays scenarios to the real server and to a fake with these options. settled says in
+// which scenarios the real server's controllers have to have filled the namespace before.
+func compareAll(
+	t *testing.T, real *rest.Config, options fakeapi.Options, all []scenario, settled func(i int) bool,
+) {
 	report := make([]string, 0, len(all))
 	for i, sc := range all {
 		t.Run(sc.name, func(t *testing.T) {
 			verdict := "differs"
 			defer func() { report = append(report, fmt.Sprintf("%-8s %s", verdict, sc.name)) }()
 			ns := fmt.Sprintf("diff-%d-%d", os.Getpid(), i)
-			settled := i < len(all)-len(compactingScenarios)
-			want := playOnReal(t, real, ns, sc, settled)
-			got := playOnFake(t, ns, sc)
+			want := playOnReal(t, real, ns, sc, settled(i))
+			got := playOnFake(t, ns, sc, options)
 			if sc.differs == "" {
 				require.Empty(t, compare(want, got), "the fake must show what the real server shows")
 				verdict = fmt.Sprintf("same %3d", len(got))
@@ -98,9 +116,10 @@ func playOnReal(t *testing.T, cfg *rest.Config, ns string, sc scenario, settled 
 	})
 }
 
-func playOnFake(t *testing.T, ns string, sc scenario) (lines []string) {
+func playOnFake(t *testing.T, ns string, sc scenario, options fakeapi.Options) (lines []string) {
+	options.Kinds, options.FinalizeNamespaces = customKinds, true
 	synctest.Test(t, func(t *testing.T) {
-		server := fakeapi.New(fakeapi.Options{Kinds: customKinds, FinalizeNamespaces: true})
+		server := fakeapi.New(options)
 		defer server.Close()
 		lines = play(t, server.Config(), ns, sc, false, server.CompactAll)
 	})

@@ -29,6 +29,7 @@ var (
 	tooLarge     = regexp.MustCompile(`current: \d+`)
 	fromVersion  = regexp.MustCompile(`(resourceVersion=)(\d\d?\d?\d?\d?)\b`)
 	tooOld       = regexp.MustCompile(`(too old resource version): \d+ \(\d+\)`)
+	hashInPath   = regexp.MustCompile(`%270x[0-9a-f]{16}%27`)
 	tokenInPath  = regexp.MustCompile(`continue=[^& ]+`)
 )
 
@@ -40,6 +41,7 @@ func (n *normaliser) text(s string) string {
 	s = storageError.ReplaceAllString(s, "")
 	s = fromVersion.ReplaceAllString(s, "${1}<rv>")
 	s = tooOld.ReplaceAllString(s, "$1")
+	s = hashInPath.ReplaceAllString(s, "<hash>")
 	s = tokenInPath.ReplaceAllStringFunc(s, func(t string) string {
 		if t == "continue=true" || t == "continue=false" {
 			return t
