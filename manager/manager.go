@@ -79,7 +79,8 @@ type controllerManager struct {
 	groups     *groups
 	election   *electionRunnable // nil without leader election
 	sharing    *sharingRunnable  // nil without Sharding
-	metrics    server.Server     // nil if it's switched off
+	late       *lateWrites
+	metrics    server.Server // nil if it's switched off
 	converters conversion.Registry
 	elected    chan struct{} // closed once, by startElected
 
@@ -95,12 +96,13 @@ func New(config *rest.Config, options Options) (Manager, error) {
 	if err := options.complete(); err != nil {
 		return nil, err
 	}
-	made, err := cluster.New(config, options.ofCluster)
+	late := &lateWrites{}
+	made, err := cluster.New(late.refusing(config, options), options.ofCluster)
 	if err != nil {
 		return nil, err
 	}
 	m := &controllerManager{
-		ownCluster: made.(ownCluster), options: options,
+		ownCluster: made.(ownCluster), options: options, late: late,
 		groups:     newGroups(options.Logger, options.syncTimeout(), options.Recorder),
 		converters: conversion.NewRegistry(), elected: make(chan struct{}),
 		healthz: map[string]healthz.Checker{}, readyz: map[string]healthz.Checker{},

@@ -3,8 +3,10 @@ package manager
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,20 +26,25 @@ import (
 // namespaces, or take them; as few as will do.
 //
 // Guarantees: a request is reconciled by one replica at a time, through joins and leaves, when a
-// replica is killed or paused, and when one can't reach the API server. A replica that gives a
-// namespace away has ended its reconciles there before that. One that can't renew its Lease stops by
-// its own clock before another one takes what it had. And the new one's caches have all that the
-// old one has written, before its first reconcile.
+// replica is killed, and when one can't reach the API server. A replica that gives a namespace away
+// has ended its reconciles there before that. One that can't renew its Lease stops by its own clock
+// before another one takes what it had. And the new one's caches have all that the old one has
+// written, before its first reconcile. Once a replica's Lease has run out by its own clock, the
+// manager's clients send no more writes (ErrLate), whatever a reconcile's context is.
 //
 // This holds for controllers that need leader election, which is the default. A reconcile's
 // namespace is its request's; all requests without one go to the same replica. The other leader-only
 // runnables need LeaderElection, too: without it, they would run in each replica, and Add refuses
 // them.
 //
-// Caveats: the clocks of two replicas may differ, but must run at the same speed. A reconcile that
-// goes on after its context has ended isn't stopped: then the replica's Start returns an error, and
-// the process must exit, as after a lost leader election. A request that was on its way to the API
-// server when its sender was cut off may still arrive. Reconciles read other namespaces with
+// Caveats: the clocks of two replicas may differ, but must run at the same speed. A process that's
+// paused in the middle of a reconcile can't end it in time. When it wakes, another replica may be
+// reconciling that object: the old reconcile's context ends and its writes are refused, but what it
+// does elsewhere, such as in a cloud's API, isn't. A reconcile that goes on after its context has
+// ended isn't stopped: then the replica's Start returns an error, and the process must exit, as after
+// a lost leader election. A write that was on its way when its sender was cut off or paused may still
+// arrive; the API server refuses it as a conflict if it has a resourceVersion and the object has
+// changed since. Reconciles read other namespaces with
 // GetAPIReader, with Client.Cache.ReadElsewhere, or if the kind is kept whole
 // (Cache.ByObject.KeepWhole); so do handlers that map objects to requests in other namespaces. Kinds
 // without namespaces are kept whole. Lists of all namespaces have this replica's.
@@ -111,9 +118,48 @@ func (m *controllerManager) makeMember(config *rest.Config) error {
 		return fmt.Errorf("Sharding: %w", err)
 	}
 	m.sharing = s
+	m.late.of = s.member
 	m.options.Controller.Shards = s.member.Gate()
 	return m.groups.addTo(others, s)
 }
+
+// lateWrites refuses what a replica would write after its Lease has run out.
+type lateWrites struct{ of *sharding.Member } // nil until there is one
+
+// ErrLate is the error of a write that wasn't sent, because another replica may have taken over what
+// this one had.
+var ErrLate = errors.New("this replica's Lease has run out, so it doesn't write any more")
+
+// refusing returns the config with which the manager's clients write.
+func (l *lateWrites) refusing(config *rest.Config, options Options) *rest.Config {
+	if options.Sharding == nil || config == nil {
+		return config
+	}
+	config = rest.CopyConfig(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return lateTransport{l, next} })
+	return config
+}
+
+type lateTransport struct {
+	*lateWrites
+	next http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper. It asks the clock, and not a context that a timer ends: in
+// a process that was paused, a reconcile may go on before the timer's goroutine does.
+func (t lateTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	isRead := request.Method == http.MethodGet || request.Method == http.MethodHead
+	if !isRead && t.of != nil && t.of.IsLate() {
+		if request.Body != nil {
+			_ = request.Body.Close() // a transport has to
+		}
+		return nil, ErrLate
+	}
+	return t.next.RoundTrip(request)
+}
+
+// WrappedRoundTripper is how client-go finds the transport below.
+func (t lateTransport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // checkShared refuses a runnable that would run in all replicas, and shouldn't.
 func (m *controllerManager) checkShared(r Runnable) error {

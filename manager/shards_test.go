@@ -23,6 +23,7 @@ import (
 	"github.com/loopwright/loopwright/manager/config"
 	"github.com/loopwright/loopwright/manager/controller"
 	"github.com/loopwright/loopwright/manager/handler"
+	"github.com/loopwright/loopwright/manager/leaderelection"
 	"github.com/loopwright/loopwright/manager/metrics/server"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/manager/source"
@@ -311,3 +312,54 @@ func TestARunnableThatNeedsALeaderIsRefusedWithoutAnElection(t *testing.T) {
 type everywhere struct{ RunnableFunc }
 
 func (everywhere) NeedLeaderElection() bool { return false }
+
+// A process that was paused wakes in the middle of a reconcile, and another replica has its objects by
+// then. In a bubble nothing can be paused, so this reconcile doesn't care that its context has ended.
+func TestAReplicaWritesNothingAfterItsLeaseHasRunOut(t *testing.T) {
+	inTeam(t, true, func(t *testing.T, w *team) {
+		w.create()
+		m, err := New(w.server.Config(), Options{
+			Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"},
+			Sharding:   &Sharding{ID: "counter", Namespace: "default"},
+			Controller: config.Controller{SkipNameValidation: new(true)},
+		})
+		require.NoError(t, err)
+		lost := make(chan struct{}) // closed here
+		inside := make(chan struct{}, 2) // one for each of two reconciles, which send
+		wrote := map[string]chan error{"0": make(chan error, 1), "1": make(chan error, 1)}
+		pauses := map[string]time.Duration{"0": 9 * time.Second, "1": 13 * time.Second} // it leads for 12 s
+		c, err := controller.New("late", m, controller.Options{
+			MaxConcurrentReconciles: 2, GracePeriod: time.Minute,
+			Reconciler: reconcile.Func(func(_ context.Context, r reconcile.Request) (reconcile.Result, error) {
+				if wrote[r.Name] == nil || r.Namespace != namespaceOf(0) {
+					return reconcile.Result{}, nil
+				}
+				select {
+				case inside <- struct{}{}:
+				default: // once more, because the namespace has come
+					return reconcile.Result{}, nil
+				}
+				<-lost
+				time.Sleep(pauses[r.Name])
+				made := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "by-" + r.Name}}
+				wrote[r.Name] <- m.GetClient().Create(context.Background(), made)
+				return reconcile.Result{}, nil
+			}),
+		})
+		require.NoError(t, err)
+		require.NoError(t, c.Watch(source.Kind[client.Object](m.GetCache(), &corev1.ConfigMap{},
+			&handler.EnqueueRequestForObject{})))
+		ended := make(chan error, 1)
+		go func() { ended <- m.Start(context.Background()) }()
+		time.Sleep(time.Minute)
+		require.Len(t, inside, 2)
+		defer w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "leases"}, Hang: true})()
+		close(lost)
+		require.NoError(t, <-wrote["0"], "it may have the Lease still")
+		require.ErrorIs(t, <-wrote["1"], ErrLate)
+		require.ErrorIs(t, <-ended, leaderelection.ErrLost)
+		var made corev1.ConfigMap
+		key := client.ObjectKey{Namespace: namespaceOf(0), Name: "by-1"}
+		require.True(t, apierrors.IsNotFound(w.live.Get(t.Context(), key, &made)))
+	})
+}

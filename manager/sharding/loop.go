@@ -17,6 +17,8 @@ import (
 func (m *Member) share(ctx context.Context) {
 	s := &sharing{Member: m, log: logr.FromContextOrDiscard(ctx), members: members{}, failure: map[string]string{}}
 	s.replica = newReplica(m.name, m.config.LeaseDuration)
+	m.shares.Store(true)
+	defer m.shares.Store(false)
 	// The loop may be waiting for an answer when the Lease is lost.
 	lost, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -60,7 +61,8 @@ type Member struct {
 	lock    *ownLease
 	elector *leaderelection.LeaderElector
 
-	end context.CancelCauseFunc // ends Run; set when it begins
+	end    context.CancelCauseFunc // ends Run; set when it begins
+	shares atomic.Bool             // reconciles may be inside
 
 	keeper keeper
 	diary  diary
@@ -116,6 +118,10 @@ func memberName(id string) string {
 
 // Gate is what reconciles pass.
 func (m *Member) Gate() *Gate { return m.gate }
+
+// IsLate reports whether reconciles may still be inside although this replica's Lease has run out, by
+// its own clock. A process that was paused, and wakes, is late before anything in it has noticed.
+func (m *Member) IsLate() bool { return m.shares.Load() && !m.elector.IsLeader() }
 
 // Run shares the work until ctx ends. It returns an error if the member could not renew its Lease or
 // read those of the others, or if a reconcile didn't end in time: then the process must exit, as
