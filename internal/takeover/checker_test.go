@@ -1,0 +1,158 @@
+package takeover
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// checker hears what the replicas do, and notes what they mustn't.
+//
+// A replica says that a reconcile begins, and goes on when the checker has heard it. It says that a
+// reconcile ends, and returns from it when the checker has heard that. So what's inside for the
+// checker is inside for the replica, and two that overlap here do overlap. A report can't be in a
+// pipe while its sender is believed to be elsewhere.
+//
+// The rules:
+//
+//	begins   nobody else is inside the object, except a process that was paused there
+//	writes   the process is inside the object
+//	retired  others have taken over what the process had: it neither begins nor writes
+type checker struct {
+	mu       sync.Mutex // guards what follows
+	inside   map[string]*visit
+	retired  map[string]bool
+	problems []string
+	done     map[string]map[string]int // successful reconciles, by object and process
+	results  map[string]int            // of all reconciles, by what the replica said
+}
+
+// visit is one reconcile.
+type visit struct {
+	process, object string
+	works           bool // it was told to go on, and hasn't ended
+	paused          bool // its process was paused meanwhile
+}
+
+func newChecker() *checker {
+	return &checker{inside: map[string]*visit{}, retired: map[string]bool{},
+		done: map[string]map[string]int{}, results: map[string]int{}}
+}
+
+func (c *checker) problemLocked(format string, args ...any) {
+	c.problems = append(c.problems, fmt.Sprintf(format, args...))
+}
+
+func (c *checker) begins(process, object string) *visit {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.retired[process] {
+		c.problemLocked("%s begins to reconcile %s, and others have taken over what it had", process, object)
+	}
+	if other := c.inside[object]; other != nil && !other.paused {
+		c.problemLocked("%s begins to reconcile %s, and %s is inside", process, object, other.process)
+	}
+	v := &visit{process: process, object: object}
+	c.inside[object] = v
+	return v
+}
+
+// goesOn notes that a visit is told so.
+func (c *checker) goesOn(v *visit) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v.works = true
+}
+
+func (c *checker) writes(process, object string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch v := c.inside[object]; {
+	case c.retired[process]:
+		c.problemLocked("%s writes %s, and others have taken over what it had", process, object)
+	case v == nil:
+		c.problemLocked("%s writes %s, and isn't inside", process, object)
+	case v.process != process:
+		c.problemLocked("%s writes %s, and %s is inside", process, object, v.process)
+	}
+}
+
+func (c *checker) ends(v *visit, result string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v.works = false
+	c.leaveLocked(v)
+	c.results[result]++
+	if result == succeeded {
+		if c.done[v.object] == nil {
+			c.done[v.object] = map[string]int{}
+		}
+		c.done[v.object][v.process]++
+	}
+}
+
+func (c *checker) leaveLocked(v *visit) {
+	if c.inside[v.object] == v {
+		delete(c.inside, v.object)
+	}
+}
+
+// pauses notes that a process doesn't run any more. Where it's inside, others may come.
+func (c *checker) pauses(process string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, v := range c.inside {
+		v.paused = v.paused || v.process == process
+	}
+}
+
+// dies notes that a process has ended.
+func (c *checker) dies(process string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, v := range c.inside {
+		if v.process == process {
+			c.leaveLocked(v)
+		}
+	}
+}
+
+// retires notes that others have taken over what a process had.
+func (c *checker) retires(process string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.retired[process] = true
+}
+
+// isWorking reports whether a process is between an answer to begin and an end.
+func (c *checker) isWorking(process string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, v := range c.inside {
+		if v.process == process && v.works {
+			return true
+		}
+	}
+	return false
+}
+
+// times returns how often each object was reconciled by some processes; by all if none is named.
+func (c *checker) times(by ...string) map[string]int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := map[string]int{}
+	for object, processes := range c.done {
+		for process, times := range processes {
+			if len(by) == 0 || slices.Contains(by, process) {
+				all[object] += times
+			}
+		}
+	}
+	return all
+}
+
+func (c *checker) found() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.problems)
+}
