@@ -2,6 +2,7 @@ package takeover
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 )
@@ -149,6 +150,13 @@ func (c *checker) times(by ...string) map[string]int {
 		}
 	}
 	return all
+}
+
+// ended returns how many reconciles have had each result.
+func (c *checker) ended() map[string]int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.results)
 }
 
 func (c *checker) found() []string {

@@ -270,6 +270,7 @@ func TestNoTwoProcessesAreInOneObject(t *testing.T) {
 	c.signal(syscall.SIGCONT)
 	require.Equal(t, 1, c.exits(), "its Lease is lost, so it must end")
 	require.Contains(t, c.said.String(), "leader election lost")
+	require.NotZero(t, w.ended()[late], "it has tried to write")
 	f := w.joins("f")
 	g := w.joins("g")
 	w.works(d, e, f, g)
@@ -284,7 +285,7 @@ func TestNoTwoProcessesAreInOneObject(t *testing.T) {
 	w.works(f, g)
 	require.Equal(t, 1, e.exits())
 
-	require.Zero(t, w.results[conflict], "who takes over has seen all that was written before")
+	require.Zero(t, w.ended()[conflict], "who takes over has seen all that was written before")
 	w.wants("the end")
 	for _, a := range []*actor{f, g} {
 		a.signal(syscall.SIGTERM)
@@ -292,7 +293,7 @@ func TestNoTwoProcessesAreInOneObject(t *testing.T) {
 		require.NotContains(t, a.said.String(), "doesn't select shards")
 	}
 	require.Empty(t, w.found())
-	t.Logf("reconciles by result: %v", w.results)
+	t.Logf("reconciles by result: %v", w.ended())
 }
 
 // Without the gate, each replica receives everything. The user should hear why, once.
@@ -305,7 +306,7 @@ func TestProcessesShareTheWorkWithoutTheGate(t *testing.T) {
 	b.signal(syscall.SIGKILL)
 	b.exits()
 	w.works(a, c)
-	require.Zero(t, w.results[conflict])
+	require.Zero(t, w.ended()[conflict])
 	w.wants("the end")
 	for _, a := range []*actor{a, c} {
 		a.signal(syscall.SIGTERM)

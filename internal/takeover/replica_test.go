@@ -51,6 +51,7 @@ const (
 	succeeded = "succeeded"
 	conflict  = "conflict"
 	late      = "its Lease has run out"
+	failed    = "failed"
 )
 
 var teamLabel = labels.Set{"team": "takeover"}
@@ -65,6 +66,7 @@ func replica(address string) int {
 	defer stop()
 	if err := runReplica(ctx, address); err != nil {
 		fmt.Fprintln(os.Stderr, "the replica has failed:", err)
+		time.Sleep(2 * time.Second) // a program may take its time to exit, and its reconciles go on until then
 		return 1
 	}
 	return 0
@@ -108,8 +110,10 @@ type counter struct {
 	client  client.Client
 }
 
-// reconcile tells the test that it begins. The answer comes when the work is done.
+// reconcile tells the test that it begins. The answer comes when the work is done. Then it writes, even
+// if ctx has ended meanwhile: what mustn't be written has to be refused.
 func (r *counter) reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	ctx = context.WithoutCancel(ctx)
 	err := r.report(ctx, "begin", request.String(), "")
 	if err == nil {
 		err = r.count(ctx, request)
@@ -121,17 +125,16 @@ func (r *counter) reconcile(ctx context.Context, request reconcile.Request) (rec
 	case errors.Is(err, manager.ErrLate):
 		result = late
 	case err != nil:
-		result = err.Error()
+		result = failed
 	}
-	if told := r.report(context.WithoutCancel(ctx), "end", request.String(), result); told != nil {
+	if told := r.report(ctx, "end", request.String(), result); told != nil {
 		err = errors.Join(err, told)
 	}
 	return reconcile.Result{RequeueAfter: time.Second}, err
 }
 
-// count writes even if ctx has ended: what mustn't be written has to be refused.
 func (r *counter) count(ctx context.Context, request reconcile.Request) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	var object corev1.ConfigMap
 	if err := r.client.Get(ctx, request.NamespacedName, &object); err != nil {
