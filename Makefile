@@ -297,6 +297,11 @@ else
 	cd benchmarks && go run ./cmd/growth -cluster -report ../docs && go run ./cmd/ratios -page ../docs
 endif
 
+.PHONY: bench-shards
+bench-shards: $(CLUSTER_COMMAND) ## Measure 1, 2 and 4 replicas that share 100,000 objects (20 minutes), and write it into docs/sharding.md; OBJECTS=2000 prints it
+	@$(CLUSTER_COMMAND) build
+	cd benchmarks && go run ./cmd/shards $(if $(OBJECTS),-objects $(OBJECTS) -namespaces 50,-write ../docs/sharding.md)
+
 .PHONY: clean
 clean: $(CLUSTER_COMMAND) ## Remove the cluster, its binaries, and what make built
 	@$(CLUSTER_COMMAND) clean

@@ -324,7 +324,7 @@ func TestAReplicaWritesNothingAfterItsLeaseHasRunOut(t *testing.T) {
 			Controller: config.Controller{SkipNameValidation: new(true)},
 		})
 		require.NoError(t, err)
-		lost := make(chan struct{}) // closed here
+		lost := make(chan struct{})      // closed here
 		inside := make(chan struct{}, 2) // one for each of two reconciles, which send
 		wrote := map[string]chan error{"0": make(chan error, 1), "1": make(chan error, 1)}
 		pauses := map[string]time.Duration{"0": 9 * time.Second, "1": 13 * time.Second} // it leads for 12 s
