@@ -1,6 +1,7 @@
 package informer
 
 import (
+	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -100,6 +101,8 @@ func (c readerIdentity) refusedOr(err error, verb string) error {
 // faultOf says what an error means to the machine.
 func faultOf(err error) faultKind {
 	switch {
+	case errors.Is(err, errNothingToStream):
+		return faultNone
 	case isStalled(err):
 		return faultStalled
 	case isExpired(err):

@@ -189,6 +189,7 @@ const (
 	faultUnsupported                  // the server doesn't understand the request
 	faultUnknownKind                  // 404: there's no such resource (any more)
 	faultUnreadable                   // the server can't read an object in its own storage
+	faultNone                         // there's nothing to stream, so list
 )
 
 // isTemporary says whether the same request may work the next time. A temporary

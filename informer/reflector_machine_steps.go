@@ -220,6 +220,10 @@ func (m machine) watchFailed(in input) (machine, action) {
 // whole.
 func (m machine) streamFailed(in input) (machine, action) {
 	switch {
+	case in.fault == faultNone:
+		next, act := m.snapshot(deliverDiscard, "")
+		next.state, act.do = next.listState(), doList
+		return next, act
 	case in.fault == faultUnsupported:
 		m.streams = false
 		return m.snapshot(deliverDiscard, "the server refuses WatchList")

@@ -105,7 +105,9 @@ func (s *shell[T]) perform(act action) (input, error) {
 		return in, nil
 	}
 	if err != nil {
-		in.kind, in.fault = inFailed, faultOf(err)
+		if in.kind, in.fault = inFailed, faultOf(err); in.fault == faultNone {
+			return in, nil
+		}
 		if seconds, said := apierrors.SuggestsClientDelay(err); said {
 			in.asked = time.Duration(seconds) * time.Second
 		}

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 )
@@ -169,7 +168,7 @@ func (r *shardReader[T]) Watch(ctx context.Context, options metav1.ListOptions) 
 	}
 	switch {
 	case r.reads.IsEmpty() && streams:
-		return nil, apierrors.NewBadRequest("there's nothing to stream: list it")
+		return nil, errNothingToStream
 	case r.reads.IsEmpty():
 		return idleWatch[T]{ctx, *options.TimeoutSeconds}, nil
 	}
@@ -235,6 +234,9 @@ type idleWatch[T Object] struct {
 	ctx     context.Context
 	seconds int64
 }
+
+// errNothingToStream is the answer to a stream of an empty shard: its list costs no request.
+var errNothingToStream = errors.New("an empty shard has nothing to stream")
 
 var errIdleClosed = errors.New("the watch of an empty shard was cut")
 

@@ -241,10 +241,14 @@ func TestTheListOfAnotherShardIsTheNewest(t *testing.T) {
 
 // A replica without work would list everything to keep nothing.
 func TestAnEmptyShardAsksForNothing(t *testing.T) {
-	withShard(t, nil, func(w *shardWorld, _ shardServer) {
+	withShard(t, nil, func(w *shardWorld, s shardServer) {
 		time.Sleep(time.Hour)
 		require.Empty(w, w.reads())
+		require.NoError(w, w.informer.Health().LastError)
 		w.keep("red")
+		require.Equal(w, s.streams, slices.ContainsFunc(w.reads(), func(r fakeapi.Request) bool {
+			return r.Query.Get("sendInitialEvents") == "true"
+		}), "the server has refused no stream")
 		require.Equal(w, []string{"add red/early"}, w.hears())
 		w.keep()
 		require.Equal(w, []string{"leave red/early"}, w.hears())
