@@ -15,6 +15,8 @@ var ErrNotOurs = errors.New("another replica may have this shard")
 // Gate lets reconciles begin in this replica's ranges, and knows which haven't ended. Any goroutine
 // may use it.
 type Gate struct {
+	late func() bool // asked before anything may begin: is it too late by the clock?
+
 	mu       sync.Mutex // guards what follows
 	mine     Set        // may be opened
 	open     Set
@@ -35,7 +37,7 @@ type entry struct {
 
 func newGate(ended func(Set)) *Gate {
 	return &Gate{
-		inside: map[*entry]bool{}, ended: ended, empty: make(chan struct{}),
+		late: func() bool { return false }, inside: map[*entry]bool{}, ended: ended, empty: make(chan struct{}),
 		onOpen: map[*func(func(string) bool)]bool{},
 	}
 }
@@ -44,6 +46,9 @@ func newGate(ended func(Set)) *Gate {
 // ctx or when it has to be cut off, and the caller calls leave when it has ended.
 func (g *Gate) Enter(ctx context.Context, namespace string) (working context.Context, leave func(), ok bool) {
 	number := hashOf(namespace)
+	if g.late() {
+		return nil, nil, false
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.open.has(number) {

@@ -141,3 +141,13 @@ func TestControllersHearWhatHasCome(t *testing.T) {
 	g.tell(everything)
 	require.Len(t, heard, 2)
 }
+
+// A process that was paused wakes, and begins what another one is doing by then: the loop that closes
+// the gate may come to its turn later than a worker.
+func TestNothingBeginsWhenItsTooLateByTheClock(t *testing.T) {
+	g, _ := aGate(t, "red")
+	_, leave := enter(t, g, "red")
+	leave()
+	g.late = func() bool { return true }
+	isShut(t, g, "red")
+}

@@ -90,6 +90,7 @@ func New(config Config) (*Member, error) {
 	m.name = memberName(config.ID)
 	m.store = store{config.ID, config.Client.Leases(config.Namespace)}
 	m.gate = newGate(m.hasEnded)
+	m.gate.late = m.endsLate
 	m.diary = diary{recorder: config.Recorder, layer: "shards " + config.ID}
 	m.keeper.news = make(chan struct{}, 1)
 	m.lock = &ownLease{LeaseLock: resourcelock.LeaseLock{
@@ -123,6 +124,19 @@ func (m *Member) Gate() *Gate { return m.gate }
 // its own clock. A process that was paused, and wakes, is late before anything in it has noticed.
 func (m *Member) IsLate() bool { return m.shares.Load() && !m.elector.IsLeader() }
 
+// endsLate is IsLate, and ends a member that is: who is told no forgets what it wanted to do, so
+// there's no way back, even if a renewal succeeds at the last moment.
+func (m *Member) endsLate() bool {
+	late := m.IsLate()
+	if late {
+		m.end(errLate)
+	}
+	return late
+}
+
+// errLate is the cause that ends a member whose Lease had run out when a reconcile was to begin.
+var errLate = errors.New("its Lease had run out when a reconcile was to begin")
+
 // Run shares the work until ctx ends. It returns an error if the member could not renew its Lease or
 // read those of the others, or if a reconcile didn't end in time: then the process must exit, as
 // after a lost leader election.
@@ -130,8 +144,8 @@ func (m *Member) Run(ctx context.Context) error {
 	ctx, m.end = context.WithCancelCause(ctx)
 	defer m.end(nil)
 	err := m.elector.Elect(ctx)
-	if err == nil && errors.Is(context.Cause(ctx), errBlind) {
-		err = context.Cause(ctx)
+	if cause := context.Cause(ctx); err == nil && (errors.Is(cause, errBlind) || errors.Is(cause, errLate)) {
+		err = cause
 	}
 	if err != nil {
 		return fmt.Errorf("sharding: %w", err)
