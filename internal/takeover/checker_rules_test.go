@@ -2,6 +2,7 @@ package takeover
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -13,65 +14,74 @@ func TestTheCheckerHearsWhatIsWrong(t *testing.T) {
 		wrong string // "" if nothing is
 	}{
 		"one after the other": {play: func(c *checker) {
-			c.ends(c.begins("p", "o"), succeeded)
-			c.begins("q", "o")
+			c.ends(c.begins("p", "o", time.Now()), succeeded)
+			c.begins("q", "o", time.Now())
 			c.writes("q", "o")
 		}},
 		"two at once": {play: func(c *checker) {
-			c.begins("p", "o")
-			c.begins("q", "o")
+			c.begins("p", "o", time.Now())
+			c.begins("q", "o", time.Now())
 		}, wrong: "q begins to reconcile o, and p is inside"},
 		"one twice": {play: func(c *checker) {
-			c.begins("p", "o")
-			c.begins("p", "o")
+			c.begins("p", "o", time.Now())
+			c.begins("p", "o", time.Now())
 		}, wrong: "p begins to reconcile o, and p is inside"},
 		"two objects": {play: func(c *checker) {
-			c.begins("p", "o")
-			c.begins("q", "other")
+			c.begins("p", "o", time.Now())
+			c.begins("q", "other", time.Now())
 		}},
 		"a write from outside": {play: func(c *checker) {
-			c.ends(c.begins("p", "o"), "failed")
+			c.ends(c.begins("p", "o", time.Now()), "failed")
 			c.writes("p", "o")
 		}, wrong: "p writes o, and isn't inside"},
 		"a write that's another one's": {play: func(c *checker) {
-			c.begins("p", "o")
+			c.begins("p", "o", time.Now())
 			c.writes("q", "o")
 		}, wrong: "q writes o, and p is inside"},
 		"somebody comes while one is paused": {play: func(c *checker) {
-			asleep := c.begins("p", "o")
+			asleep := c.begins("p", "o", time.Now())
 			c.pauses("p")
-			comes := c.begins("q", "o")
+			comes := c.begins("q", "o", time.Now())
 			c.ends(asleep, "failed")
 			c.writes("q", "o")
 			c.ends(comes, succeeded)
 		}},
 		"somebody comes after one that was paused, and is paused no more": {play: func(c *checker) {
-			c.ends(c.begins("p", "o"), succeeded)
+			c.ends(c.begins("p", "o", time.Now()), succeeded)
 			c.pauses("p")
-			c.begins("p", "o")
-			c.begins("q", "o")
+			c.begins("p", "o", time.Now())
+			c.begins("q", "o", time.Now())
 		}, wrong: "q begins to reconcile o, and p is inside"},
 		"one that was paused writes": {play: func(c *checker) {
-			c.begins("p", "o")
+			c.begins("p", "o", time.Now())
 			c.pauses("p")
-			c.begins("q", "o")
+			c.begins("q", "o", time.Now())
 			c.writes("p", "o")
 		}, wrong: "p writes o, and q is inside"},
 		"one that was paused writes when the other one has ended": {play: func(c *checker) {
-			c.begins("p", "o")
+			c.begins("p", "o", time.Now())
 			c.pauses("p")
-			c.ends(c.begins("q", "o"), succeeded)
+			c.ends(c.begins("q", "o", time.Now()), succeeded)
 			c.retires("p")
 			c.writes("p", "o")
 		}, wrong: "p writes o, and others have taken over what it had"},
-		"one that has lost everything begins": {play: func(c *checker) {
+		"one that was paused hadn't said yet that it had begun": {play: func(c *checker) {
+			begun := time.Now()
+			c.pauses("p")
+			c.begins("q", "o", time.Now())
 			c.retires("p")
-			c.begins("p", "o")
+			c.ends(c.begins("p", "o", begun), "failed")
+			c.writes("q", "o")
+		}},
+		"one that has lost everything begins": {play: func(c *checker) {
+			c.pauses("p")
+			c.retires("p")
+			c.begins("p", "o", time.Now())
 		}, wrong: "p begins to reconcile o, and others have taken over what it had"},
 		"somebody comes after a death": {play: func(c *checker) {
-			c.begins("p", "o")
+			c.begins("p", "o", time.Now())
 			c.dies("p")
-			c.begins("q", "o")
+			c.begins("q", "o", time.Now())
 		}},
 	} {
 		c := newChecker()

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 )
 
 // checker hears what the replicas do, and notes what they mustn't.
@@ -18,11 +19,13 @@ import (
 //
 //	begins   nobody else is inside the object, except a process that was paused there
 //	writes   the process is inside the object
-//	retired  others have taken over what the process had: it neither begins nor writes
+//	retired  others have taken over what the process had: it writes nothing, and begins nothing
+//	         that it hadn't begun before it was paused
 type checker struct {
 	mu       sync.Mutex // guards what follows
 	inside   map[string]*visit
 	retired  map[string]bool
+	pausedAt map[string]time.Time // of each process, by its own clock, which is the test's
 	problems []string
 	done     map[string]map[string]int // successful reconciles, by object and process
 	results  map[string]int            // of all reconciles, by what the replica said
@@ -37,18 +40,22 @@ type visit struct {
 
 func newChecker() *checker {
 	return &checker{inside: map[string]*visit{}, retired: map[string]bool{},
-		done: map[string]map[string]int{}, results: map[string]int{}}
+		pausedAt: map[string]time.Time{}, done: map[string]map[string]int{}, results: map[string]int{}}
 }
 
 func (c *checker) problemLocked(format string, args ...any) {
 	c.problems = append(c.problems, fmt.Sprintf(format, args...))
 }
 
-func (c *checker) begins(process, object string) *visit {
+// begins hears that a reconcile has begun, at some time. A process may be paused before it can say so.
+func (c *checker) begins(process, object string, at time.Time) *visit {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.retired[process] {
-		c.problemLocked("%s begins to reconcile %s, and others have taken over what it had", process, object)
+		if at.After(c.pausedAt[process]) {
+			c.problemLocked("%s begins to reconcile %s, and others have taken over what it had", process, object)
+		}
+		return &visit{process: process, object: object, paused: true}
 	}
 	if other := c.inside[object]; other != nil && !other.paused {
 		c.problemLocked("%s begins to reconcile %s, and %s is inside", process, object, other.process)
@@ -102,6 +109,7 @@ func (c *checker) leaveLocked(v *visit) {
 func (c *checker) pauses(process string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.pausedAt[process] = time.Now()
 	for _, v := range c.inside {
 		v.paused = v.paused || v.process == process
 	}

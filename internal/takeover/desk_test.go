@@ -59,19 +59,24 @@ func newDesk(t *testing.T, process string, c *checker, api *httputil.ReverseProx
 
 // ServeHTTP implements http.Handler.
 func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch object := r.URL.Query().Get("object"); {
+	switch object, how := r.URL.Query().Get("object"), r.URL.Query().Get("how"); {
 	case r.URL.Path == reports+"begin":
-		d.begin(r.Context(), object)
+		at, err := time.Parse(time.RFC3339Nano, how)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		d.begin(r.Context(), object, at)
 	case r.URL.Path == reports+"end":
-		d.end(object, r.URL.Query().Get("result"))
+		d.end(object, how)
 	default:
 		d.lead(w, r)
 	}
 }
 
 // begin returns when the process may go on.
-func (d *desk) begin(ctx context.Context, object string) {
-	v := d.checker.begins(d.process, object)
+func (d *desk) begin(ctx context.Context, object string, at time.Time) {
+	v := d.checker.begins(d.process, object, at)
 	d.mu.Lock()
 	d.visits[object] = v
 	d.mu.Unlock()

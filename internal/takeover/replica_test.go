@@ -113,8 +113,9 @@ type counter struct {
 // reconcile tells the test that it begins. The answer comes when the work is done. Then it writes, even
 // if ctx has ended meanwhile: what mustn't be written has to be refused.
 func (r *counter) reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	at := time.Now()
 	ctx = context.WithoutCancel(ctx)
-	err := r.report(ctx, "begin", request.String(), "")
+	err := r.report(ctx, "begin", request.String(), at.Format(time.RFC3339Nano))
 	if err == nil {
 		err = r.count(ctx, request)
 	}
@@ -149,8 +150,9 @@ func (r *counter) count(ctx context.Context, request reconcile.Request) error {
 	return r.client.Update(ctx, &object)
 }
 
-func (r *counter) report(ctx context.Context, what, object, result string) error {
-	query := url.Values{"object": {object}, "result": {result}}
+// report says that a reconcile begins, and since when, or that it ends, and how.
+func (r *counter) report(ctx context.Context, what, object, how string) error {
+	query := url.Values{"object": {object}, "how": {how}}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.address+reports+what+"?"+query.Encode(), nil)
 	if err != nil {
 		return err
