@@ -29,8 +29,9 @@ import (
 // replica is killed, and when one can't reach the API server. A replica that gives a namespace away
 // has ended its reconciles there before that. One that can't renew its Lease stops by its own clock
 // before another one takes what it had. And the new one's caches have all that the old one has
-// written, before its first reconcile. Once a replica's Lease has run out by its own clock, the
-// manager's clients send no more writes (ErrLate), whatever a reconcile's context is.
+// written, before its first reconcile. Once a replica's Lease has run out by its own clock, no
+// reconcile begins, and the manager's clients send no more writes (ErrLate), whatever a reconcile's
+// context is.
 //
 // This holds for controllers that need leader election, which is the default. A reconcile's
 // namespace is its request's; all requests without one go to the same replica. The other leader-only
