@@ -153,7 +153,10 @@ func (a *actor) exits() int {
 
 func (w *theater) eventually(what string, is func() bool) {
 	w.Helper()
-	require.Eventually(w, func() bool { return len(w.found()) > 0 || is() }, patience, 20*time.Millisecond, what)
+	for begin := time.Now(); !is(); time.Sleep(20 * time.Millisecond) {
+		require.Empty(w, w.found())
+		require.Less(w, time.Since(begin), patience, what)
+	}
 	require.Empty(w, w.found())
 }
 
@@ -163,6 +166,16 @@ func (w *theater) works(by ...*actor) {
 	w.Helper()
 	begin := time.Now()
 	var names []string
+	alive := func() {
+		w.Helper()
+		for _, a := range by {
+			select {
+			case <-a.exited:
+				require.FailNow(w, "a process has ended that should work", a.name)
+			default:
+			}
+		}
+	}
 	before := map[string]map[string]int{}
 	for _, a := range by {
 		names = append(names, a.name)
@@ -170,6 +183,7 @@ func (w *theater) works(by ...*actor) {
 	}
 	all := w.times(names...)
 	w.eventually(fmt.Sprintf("every object is reconciled by one of %v", names), func() bool {
+		alive()
 		now := w.times(names...)
 		for _, object := range w.all {
 			if now[object] == all[object] {
@@ -180,6 +194,7 @@ func (w *theater) works(by ...*actor) {
 	})
 	for _, a := range by {
 		w.eventually(a.name+" has something to do", func() bool {
+			alive()
 			for object, times := range w.times(a.name) {
 				if times > before[a.name][object] {
 					return true

@@ -37,12 +37,12 @@ import (
 // replicaOf in the environment is the address of the test that started this process.
 const replicaOf = "LOOPWRIGHT_TAKEOVER"
 
-// A replica leads for 4.5 s after a renewal, and has 5.5 s to end its reconciles, of which a write may
-// take 3. The rest is for busy machines.
+// A replica leads for 13 s after a renewal, and has 7 s to end its reconciles, of which a write may
+// take 3. The rest is for busy machines: where nothing gets a turn for 13 s, all replicas end.
 const (
-	leaseDuration = 10 * time.Second
-	renewDeadline = 4 * time.Second
-	retryPeriod   = 500 * time.Millisecond
+	leaseDuration = 20 * time.Second
+	renewDeadline = 12 * time.Second
+	retryPeriod   = time.Second
 	writeTimeout  = 3 * time.Second
 )
 
