@@ -233,6 +233,11 @@ compare-controllers: $(CLUSTER_COMMAND) ## Play 476 scenarios with our controlle
 operators: ## Run the tests of operators that others wrote, on controller-runtime and on the drop-in; RUN=kro
 	cd benchmarks && go run ./cmd/operators -run '$(RUN)'
 
+.PHONY: simulate
+simulate: ## Play 1,000 bad days for each controller, and shrink the first that fails; SEEDS=10000, CONTROLLER=replicaset, SEED=7
+	@go run ./controllers/internal/simulation/cmd/simulate -seeds $(or $(SEEDS),1000) $(if $(CONTROLLER),-controller $(CONTROLLER)) \
+		$(if $(SEED),-seed $(SEED)) $(if $(ONLY),-only $(ONLY))
+
 .PHONY: walkthroughs
 walkthroughs: ## Play the walk-throughs of kubernetes.io with Kubernetes' own controllers, mini's and the library's
 	go test -count=1 -timeout 30m ./internal/walkthrough -originals

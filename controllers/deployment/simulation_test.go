@@ -1,14 +1,12 @@
 package deployment
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/loopwright/loopwright/controllers/internal/simulation"
 	"github.com/loopwright/loopwright/internal/fakeapi"
@@ -23,8 +21,8 @@ import (
 func TestWhateverBreaksTheRolloutEnds(t *testing.T) {
 	simulation.Story{
 		// few seeds are enough for the race detector
-		Package: "./controllers/deployment", Seeds: 24, Short: 8, Race: 6,
-		Controllers: bothControllers, Mishaps: mishaps, Crashes: crashes, Play: play,
+		Name: "deployment", Seeds: 60, Short: 8, Race: 6,
+		Controllers: bothControllers, Steps: 14, Mishaps: mishaps, Crashes: crashes, Cast: cast,
 		Least: map[string]int{
 			"crash": 130, "crash after create replicasets": 10, "crash after patch replicasets": 20,
 			"crash after patch deployments/status": 25,
@@ -44,25 +42,24 @@ func TestWhateverBreaksTheRolloutEnds(t *testing.T) {
 	}.Test(t)
 }
 
-// play plays one seed. The users do the same with faults and without.
-func play(w *simulation.World) string {
-	s := &simulated{world: &world{w}, byHand: map[string]bool{}}
-	s.Watch(&appsv1.DeploymentList{}, &appsv1.ReplicaSetList{})
-	s.Go(func() { s.Kubelet(isGood) })
-	s.make()
-	s.Start()
-	for range 14 {
-		s.Disturb()
-		s.act()
-		s.Pause()
+// cast are the users of the Deployment web.
+func cast(w *simulation.World) simulation.Cast {
+	s := &simulated{world: &world{w}}
+	return simulation.Cast{
+		Begin: func() {
+			s.NoteQuestions()
+			s.Watch(&appsv1.DeploymentList{}, &appsv1.ReplicaSetList{}, &corev1.PodList{})
+			s.Go(func() { s.Kubelet(isGood) })
+			s.make()
+		},
+		Act: s.act, Last: s.last, State: s.state,
+		Judge: func() {
+			s.ReplicaSetsAreDone()
+			s.DeploymentsAreDone()
+			s.JudgeSizes()
+			s.JudgePods()
+		},
 	}
-	s.Calm()
-	s.last()
-	s.Rest()
-	state := s.state()
-	s.NothingIsWritten()
-	s.judge()
-	return state
 }
 
 // crashes are the writes after which the process may die.
@@ -125,93 +122,4 @@ func mishaps(random *rand.Rand, often float64) []simulation.Mishap {
 		},
 		{Name: "Pods late", Fault: fakeapi.Fault{Match: on("watch", "pods"), DelayEvents: late}},
 	}
-}
-
-// judge checks all recorded changes, and reports each size that a ReplicaSet should not have got.
-func (s *simulated) judge() {
-	j := &judge{
-		simulated: s, sets: map[types.UID]*appsv1.ReplicaSet{},
-		deployments: map[types.UID]simulation.History[*appsv1.Deployment]{},
-	}
-	for _, change := range s.Changes() {
-		switch object := change.Object.(type) {
-		case *appsv1.Deployment:
-			if !change.IsGone {
-				states := j.deployments[object.UID]
-				states.Add(change.At, object)
-				j.deployments[object.UID] = states
-			}
-		case *appsv1.ReplicaSet:
-			if change.IsGone {
-				delete(j.sets, object.UID)
-			} else {
-				j.see(change.At, object)
-			}
-		}
-	}
-}
-
-type judge struct {
-	*simulated
-	sets        map[types.UID]*appsv1.ReplicaSet
-	deployments map[types.UID]simulation.History[*appsv1.Deployment]
-}
-
-// see judges a change of a ReplicaSet's size.
-func (j *judge) see(at time.Time, rs *appsv1.ReplicaSet) {
-	before := j.sets[rs.UID]
-	j.sets[rs.UID] = rs
-	owner := metav1.GetControllerOf(rs)
-	if owner == nil || before == nil && *rs.Spec.Replicas == 0 {
-		return
-	}
-	from := int32(0)
-	if before != nil {
-		from = *before.Spec.Replicas
-	}
-	to := *rs.Spec.Replicas
-	if from == to || len(j.deployments[owner.UID]) == 0 ||
-		j.byHand[fmt.Sprint(rs.UID, rs.Generation)] {
-		return
-	}
-	total, serving := int32(0), int32(0)
-	for _, rs := range j.sets {
-		if owned := metav1.GetControllerOf(rs); owned != nil && owned.UID == owner.UID {
-			total += *rs.Spec.Replicas
-			serving += sizeOf(rs).serving()
-		}
-	}
-	most, least, shapes, paused := int32(0), int32(1000), map[[2]int32]bool{}, false
-	for _, d := range j.deployments[owner.UID].Lately(at) {
-		l := limitsOf(&d.Spec)
-		most = max(most, l.desired+l.surge)
-		shapes[[2]int32{l.desired, l.surge}] = true
-		paused = paused || d.Spec.Paused
-		if least = min(least, l.desired-l.unavailable); !isRolling(d) {
-			least = 0
-		}
-	}
-	var kills, gains int32
-	for _, others := range j.others.Added(at) {
-		kills, gains = kills+others.kills, gains+others.gains
-	}
-	if to > from && total > most+gains {
-		j.Breaks(at, "%s went from %d to %d, so that %d Pods are asked for, and %d are allowed",
-			rs.Name, from, to, total, most)
-	}
-	// Proportional scaling comes before availability. A user causes it by scaling, or by changing
-	// the surge of a paused rollout; by bringing in Pods; and by pausing while there are too many.
-	shares := len(shapes) > 1 || gains > 0 || paused && total-to+from > most
-	if lost := min(sizeOf(orNow(before, rs)).serving(), from) - sizeOf(rs).serving(); to < from &&
-		lost > 0 && !shares && serving < least-kills {
-		j.Breaks(at, "%s went from %d to %d, so that %d Pods serve, and %d have to", rs.Name, from,
-			to, serving, least)
-	}
-}
-
-func orNow(before, now *appsv1.ReplicaSet) *appsv1.ReplicaSet {
-	if before == nil {
-		return now
-	}
-	return before
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
@@ -15,24 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/loopwright/loopwright/controllers/internal/podstate"
-	"github.com/loopwright/loopwright/controllers/internal/simulation"
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// simulated is a world with the Deployment web, whose users are played here, and a judge.
-type simulated struct {
-	*world
-	byHand map[string]bool // the UIDs and generations of ReplicaSets that users have scaled
-	others simulation.History[byOthers]
-}
-
-// byOthers is what users are about to do, which the judge must not blame on the controller.
-type byOthers struct {
-	kills int32 // this many Pods may become unavailable
-	gains int32 // this many Pods may have been added
-}
-
-func (s *simulated) note(o byOthers) { s.others.Add(time.Now(), o) }
+// simulated is a World with the Deployment web, whose users are played here.
+type simulated struct{ *world }
 
 func (s *simulated) make() {
 	s.Create(newWeb(1+s.Users.Int32N(8), limit("25%", "25%"), func(d *appsv1.Deployment) {
@@ -103,9 +89,10 @@ func (s *simulated) kill(which int) {
 	if len(pods) == 0 {
 		return
 	}
-	s.note(byOthers{kills: 1})
+	s.UserMoves(1, 0)
 	pod := pods[which%len(pods)]
 	if which%2 == 0 {
+		s.UserDeletes(pod.UID, metav1.DeletePropagationBackground)
 		s.OthersDid(s.Live.Delete(s.T.Context(), pod, client.Preconditions{UID: &pod.UID}),
 			"user: delete a Pod", pod.Name)
 		return
@@ -121,7 +108,7 @@ func (s *simulated) makeOrphan(which int, number int32) {
 	); !apierrors.IsNotFound(err) {
 		return
 	}
-	s.note(byOthers{gains: number % 4})
+	s.UserMoves(0, number%4)
 	s.orphanSet(name, fmt.Sprint("web:", 5+which%2), number%4)
 	s.OthersDid(nil, "user: make an orphan", name)
 }
@@ -136,14 +123,14 @@ func (s *simulated) meddle(which int, number int32) {
 	before := rs.DeepCopy()
 	if which%2 == 0 {
 		rs.Spec.Replicas = &number
-		s.note(byOthers{gains: number, kills: *before.Spec.Replicas})
+		s.UserMoves(*before.Spec.Replicas, number)
 		s.OthersDid(s.Live.Patch(s.T.Context(), rs, client.MergeFrom(before)),
 			"user: scale a ReplicaSet", fmt.Sprint(rs.Name, " to ", number))
-		s.byHand[fmt.Sprint(rs.UID, rs.Generation)] = true
+		s.UserScaled(rs)
 		return
 	}
 	rs.Labels = map[string]string{"app": "debug"}
-	s.note(byOthers{kills: *rs.Spec.Replicas})
+	s.UserMoves(*rs.Spec.Replicas, 0)
 	s.OthersDid(s.Live.Patch(s.T.Context(), rs, client.MergeFrom(before)),
 		"user: take a ReplicaSet away", rs.Name)
 }
@@ -178,10 +165,14 @@ func (s *simulated) garbage() (objects []client.Object) {
 	for _, d := range deployments.Items {
 		there[d.UID] = true
 	}
-	return slices.DeleteFunc(objects, func(object client.Object) bool {
+	objects = slices.DeleteFunc(objects, func(object client.Object) bool {
 		owner := metav1.GetControllerOf(object)
 		return owner == nil || there[owner.UID]
 	})
+	for _, object := range objects {
+		s.UserDeletes(object.GetUID(), metav1.DeletePropagationBackground)
+	}
+	return objects
 }
 
 // state returns what users see in the end. It leaves out the old ReplicaSets, because their number

@@ -3,6 +3,7 @@ package endpoints
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -24,8 +25,8 @@ import (
 // nothing.
 func TestWhateverBreaksTheEndpointsAreRight(t *testing.T) {
 	simulation.Story{
-		Package: "./controllers/endpoints", Seeds: 60, Short: 15, Race: 15,
-		Controllers: Add, Mishaps: mishaps, Crashes: crashes, Play: play,
+		Name: "endpoints", Seeds: 60, Short: 15, Race: 15,
+		Controllers: Add, Steps: 25, Mishaps: mishaps, Crashes: crashes, Cast: cast,
 		Least: map[string]int{
 			"crash": 200, "crash after create endpoints": 40, "crash after update endpoints": 100,
 			"crash after delete endpoints":   15,
@@ -46,36 +47,26 @@ func TestWhateverBreaksTheEndpointsAreRight(t *testing.T) {
 	}.Test(t)
 }
 
-// play plays one seed. The users do the same with faults and without.
-func play(w *simulation.World) string {
+// cast are users of Services and Pods.
+func cast(w *simulation.World) simulation.Cast {
 	u := &crowd{World: w}
-	u.live(func() {})
-	state := u.state()
-	w.NothingIsWritten()
-	return fmt.Sprint(state)
+	return simulation.Cast{
+		Begin: u.begin, Act: u.live, State: u.state, Judge: func() {},
+	}
 }
 
-// live lets the users act, and calls also now and then, until all is calm.
-func (u *crowd) live(also func()) {
+func (u *crowd) begin() {
 	for range 12 {
 		u.act()
 	}
-	u.Start()
-	for range 25 {
-		u.Disturb()
-		for range 1 + u.Users.IntN(4) {
-			u.act()
-			time.Sleep(time.Duration(u.Users.IntN(200)) * time.Millisecond)
-		}
-		also()
-		if u.Users.IntN(2) == 0 {
-			time.Sleep(time.Duration(u.Users.IntN(3000)) * time.Millisecond)
-		} else {
-			time.Sleep(2 * time.Minute)
-		}
+}
+
+// live lets some users act.
+func (u *crowd) live() {
+	for range 1 + u.Users.IntN(4) {
+		u.act()
+		time.Sleep(time.Duration(u.Users.IntN(200)) * time.Millisecond)
 	}
-	u.Calm()
-	u.Rest()
 }
 
 // crashes are the writes after which the process may die.
@@ -279,7 +270,7 @@ func (u *crowd) touchEndpoints(what int, name string) {
 
 // state returns the content of all Endpoints. It also checks it against the Services and Pods,
 // because it could be wrong in both runs.
-func (u *crowd) state() map[string]string {
+func (u *crowd) state() string {
 	ctx := context.Background()
 	var services corev1.ServiceList
 	require.NoError(u.T, u.Live.List(ctx, &services))
@@ -303,6 +294,9 @@ func (u *crowd) state() map[string]string {
 		c := contentOf(service, selected)
 		want[service.Name] = fmt.Sprint(text(c.subsets), c.labels)
 	}
-	require.Equal(u.T, want, state, "the Endpoints are what the Services and Pods say")
-	return state
+	if !maps.Equal(want, state) {
+		u.Breaks(simulation.ActedOn, time.Now(), "the Endpoints are %v, and the Services and Pods say %v",
+			state, want)
+	}
+	return fmt.Sprint(state)
 }

@@ -22,9 +22,9 @@ import (
 // runs, so the slices of a deleted Service stay, and the test ignores them.
 func TestWhateverBreaksTheSlicesAreRight(t *testing.T) {
 	simulation.Story{
-		Package: "./controllers/endpoints", Seeds: 40, Short: 6, Race: 6,
-		Controllers: SliceSettings{MaxPerSlice: 3}.Add, Mishaps: sliceMishaps,
-		Crashes: sliceCrashes, Play: playSlices,
+		Name: "endpointslices", Seeds: 40, Short: 6, Race: 6,
+		Controllers: SliceSettings{MaxPerSlice: 3}.Add, Steps: 25, Mishaps: sliceMishaps,
+		Crashes: sliceCrashes, Cast: castSlices,
 		Least: map[string]int{
 			"crash": 100, "fault: answer to a create lost": 20,
 			"fault: answer to an update lost": 100, "fault: watch of slices late": 200,
@@ -33,14 +33,19 @@ func TestWhateverBreaksTheSlicesAreRight(t *testing.T) {
 	}.Test(t)
 }
 
-func playSlices(w *simulation.World) string {
-	require.NoError(w.T, w.Live.Create(context.Background(),
-		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}))
+func castSlices(w *simulation.World) simulation.Cast {
 	u := &crowd{World: w}
-	u.live(u.touchSlices)
-	state := u.slicesState()
-	w.NothingIsWritten()
-	return state
+	return simulation.Cast{
+		Begin: func() {
+			u.Create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}})
+			u.begin()
+		},
+		Act: func() {
+			u.live()
+			u.touchSlices()
+		},
+		State: u.slicesState, Judge: func() {},
+	}
 }
 
 // sliceCrashes are the writes after which the process may die.
@@ -164,11 +169,19 @@ func (u *crowd) slicesState() string {
 				}
 			}
 		}
-		require.Equal(u.T, want.state(), have.state(), "the slices of the Service %s", service.Name)
-		require.False(u.T, slices.ContainsFunc(have.have, func(s *discoveryv1.EndpointSlice) bool {
+		if !slices.Equal(want.state(), have.state()) {
+			u.Breaks(simulation.ActedOn, time.Now(), "the slices of the Service %s are %v, and its "+
+				"Pods say %v", service.Name, have.state(), want.state())
+		}
+		if slices.ContainsFunc(have.have, func(s *discoveryv1.EndpointSlice) bool {
 			return len(s.Endpoints) > 3
-		}), service.Name)
-		require.NotEmpty(u.T, have.have, service.Name)
+		}) {
+			u.Breaks(simulation.ActedOn, time.Now(), "the Service %s has a slice of more than three",
+				service.Name)
+		}
+		if len(have.have) == 0 {
+			u.Breaks(simulation.ActedOn, time.Now(), "the Service %s has no slice", service.Name)
+		}
 		fmt.Fprintln(&state, service.Name, have.state())
 	}
 	return state.String()

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/loopwright/loopwright/controllers/internal/simulation"
 	"github.com/loopwright/loopwright/internal/fakeapi"
@@ -26,9 +25,9 @@ import (
 // nothing is left that has only absent owners, nothing waits, and the collector writes nothing.
 func TestWhateverBreaksNothingWithALivingOwnerIsDeletedAndNoGarbageIsLeft(t *testing.T) {
 	simulation.Story{
-		Package: "./controllers/garbagecollector", Seeds: 40, Short: 15, Race: 10,
-		Controllers: Settings{DiscoveryPeriod: 10 * time.Minute}.Add,
-		Mishaps:     mishaps, Crashes: crashes, Play: play,
+		Name: "garbagecollector", Seeds: 40, Short: 15, Race: 10,
+		Controllers: Settings{DiscoveryPeriod: 10 * time.Minute}.Add, Steps: 30,
+		Mishaps: mishaps, Crashes: crashes, Cast: cast,
 		Least: map[string]int{
 			"crash": 150, "crash after delete configmaps": 20, "crash after patch configmaps": 20,
 			"fault: answer to a write lost": 10, "fault: a question fails": 10,
@@ -79,35 +78,27 @@ func mishaps(random *rand.Rand, often float64) []simulation.Mishap {
 type simulated struct {
 	*world
 	made []client.Object // all that users have ever created
-	// byUser are the policies with which users have deleted an object.
-	byUser map[types.UID][]metav1.DeletionPropagation
 }
 
-// play plays one seed.
-func play(w *simulation.World) string {
-	s := &simulated{world: &world{w}, byUser: map[types.UID][]metav1.DeletionPropagation{}}
-	s.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "other"}})
-	s.Watch(&corev1.ConfigMapList{}, &corev1.SecretList{})
-	for range 4 {
-		s.create()
+// cast are users of objects that own each other.
+func cast(w *simulation.World) simulation.Cast {
+	s := &simulated{world: &world{w}}
+	return simulation.Cast{
+		Begin: func() {
+			s.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "other"}})
+			s.Watch(&corev1.ConfigMapList{}, &corev1.SecretList{})
+			for range 4 {
+				s.create()
+			}
+		},
+		Act: s.act,
+		Last: func() {
+			for _, object := range s.made {
+				s.free(object)
+			}
+		},
+		State: s.state, Judge: s.JudgeGarbage,
 	}
-	s.Start()
-	for range 30 {
-		s.Disturb()
-		s.act()
-		if s.Users.IntN(3) == 0 {
-			s.Pause()
-		}
-	}
-	s.Calm()
-	for _, object := range s.made {
-		s.free(object)
-	}
-	s.Rest()
-	state := s.state()
-	s.NothingIsWritten()
-	s.judge()
-	return state
 }
 
 // act lets a user do something.
@@ -121,7 +112,7 @@ func (s *simulated) act() {
 		s.create()
 	case 4, 5, 6:
 		uid := which.GetUID()
-		s.byUser[uid] = append(s.byUser[uid], policy)
+		s.UserDeletes(uid, policy)
 		s.OthersDid(s.Live.Delete(s.T.Context(), which, client.PropagationPolicy(policy),
 			client.Preconditions{UID: &uid}), "user: "+string(policy), which.GetName())
 	case 7:
@@ -226,61 +217,8 @@ func (s *simulated) state() string {
 			}
 		}
 	}
+	if len(wrong) > 1 {
+		s.Breaks(simulation.ActedOn, time.Now(), "%s", strings.Join(wrong, "; "))
+	}
 	return strings.Join(wrong, "\n")
-}
-
-// judge goes through all changes in the order in which the server made them.
-func (s *simulated) judge() {
-	type known struct {
-		client.Object
-		since time.Time
-	}
-	alive, waited := map[types.UID]known{}, map[types.UID]bool{}
-	for _, change := range s.Changes() {
-		now := change.Object
-		uid := now.GetUID()
-		before, wasThere := alive[uid]
-		begins := wasThere && before.GetDeletionTimestamp() == nil &&
-			(change.IsGone || now.GetDeletionTimestamp() != nil)
-		if begins && len(s.byUser[uid]) == 0 {
-			s.Count("collected")
-			refs := before.GetOwnerReferences()
-			for _, ref := range refs {
-				owner, isThere := alive[ref.UID]
-				if isThere && isOwnerOf(owner, ref, now.GetNamespace()) &&
-					(owner.GetDeletionTimestamp() == nil || !waited[ref.UID]) {
-					s.Breaks(change.At, "%s was deleted, and its owner %s lives", now.GetName(),
-						ref.Name)
-				}
-			}
-			if len(refs) == 0 {
-				s.Breaks(change.At, "%s was deleted, and has no owner", now.GetName())
-			}
-		}
-		if !change.IsGone {
-			if wasThere && len(now.GetOwnerReferences()) < len(before.GetOwnerReferences()) {
-				s.Count("orphaned")
-			}
-			alive[uid] = known{now, change.At}
-			waited[uid] = waited[uid] || isDeletingDependents(now)
-			continue
-		}
-		delete(alive, uid)
-		byOther := slices.ContainsFunc(s.byUser[uid], func(p metav1.DeletionPropagation) bool {
-			return p != foreground // it ends the waiting
-		})
-		if !wasThere || !isDeletingDependents(before) || byOther {
-			continue
-		}
-		s.Count("waited for")
-		for _, dependent := range alive {
-			for _, ref := range dependent.GetOwnerReferences() {
-				if isBlocking(ref) && isOwnerOf(now, ref, dependent.GetNamespace()) &&
-					change.At.Sub(dependent.since) > simulation.Memory {
-					s.Breaks(change.At, "%s went before its dependent %s", now.GetName(),
-						dependent.GetName())
-				}
-			}
-		}
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/loopwright/loopwright/controllers/internal/podstate"
 	"github.com/loopwright/loopwright/controllers/internal/simulation"
@@ -29,8 +27,8 @@ import (
 // writes nothing.
 func TestWhateverBreaksThePodsAreRight(t *testing.T) {
 	simulation.Story{
-		Package: "./controllers/replicaset", Seeds: 100, Short: 15, Race: 25,
-		Controllers: Add, Mishaps: mishaps, Crashes: crashes, Play: play,
+		Name: "replicaset", Seeds: 100, Short: 15, Race: 25,
+		Controllers: Add, Steps: 18, Mishaps: mishaps, Crashes: crashes, Cast: cast,
 		Least: map[string]int{
 			"crash": 200, "crash after create pods": 70, "crash after delete pods": 50,
 			"crash after patch pods": 20, "crash after patch replicasets/status": 40,
@@ -46,25 +44,22 @@ func TestWhateverBreaksThePodsAreRight(t *testing.T) {
 	}.Test(t)
 }
 
-// play plays one seed. The users do the same with faults and without.
-func play(w *simulation.World) string {
+// cast are the users of the ReplicaSet web.
+func cast(w *simulation.World) simulation.Cast {
 	s := &simulated{world: &world{World: w}}
-	s.noteQuestions()
-	s.Watch(&corev1.PodList{}, &appsv1.ReplicaSetList{})
-	s.Go(func() { s.Kubelet(nil) })
-	s.set(s.Users.Int32N(6))
-	s.Start()
-	for range 18 {
-		s.Disturb()
-		s.act()
-		s.Pause()
+	return simulation.Cast{
+		Begin: func() {
+			s.NoteQuestions()
+			s.Watch(&corev1.PodList{}, &appsv1.ReplicaSetList{})
+			s.Go(func() { s.Kubelet(nil) })
+			s.make(s.Users.Int32N(6))
+		},
+		Act: s.act, State: s.state,
+		Judge: func() {
+			s.ReplicaSetsAreDone()
+			s.JudgePods()
+		},
 	}
-	s.Calm()
-	s.Rest()
-	state := s.state()
-	s.NothingIsWritten()
-	s.judge()
-	return state
 }
 
 // crashes are the writes after which the process may die.
@@ -123,13 +118,15 @@ func mishaps(random *rand.Rand, often float64) []simulation.Mishap {
 	}
 }
 
-// simulated is a World with the ReplicaSet web, whose users are played here, and a judge.
-type simulated struct {
-	*world
-	byUser sync.Map // the UIDs of Pods that users have deleted
+// simulated is a World with the ReplicaSet web, whose users are played here.
+type simulated struct{ *world }
 
-	mu    sync.Mutex                   // guards asked
-	asked simulation.History[struct{}] // the controller has asked the server for a ReplicaSet
+// make creates the ReplicaSet. Its Pods are available once they've been ready for a while, so the
+// clocks of kubelets matter.
+func (s *simulated) make(replicas int32) {
+	s.set(replicas, func(rs *appsv1.ReplicaSet) {
+		rs.Spec.MinReadySeconds = s.Users.Int32N(2) * 10
+	})
 }
 
 func (s *simulated) web() *appsv1.ReplicaSet {
@@ -159,6 +156,10 @@ func (s *simulated) act() {
 			return
 		}
 	case 5:
+		if which%5 == 0 {
+			s.makeStranger(which)
+			return
+		}
 		s.Count("user: make an orphan")
 		pod := orphan(fmt.Sprint("orphan-", which),
 			[]map[string]string{template, {"app": "web"}}[which%2])
@@ -173,7 +174,10 @@ func (s *simulated) act() {
 	}
 	switch pod := pods[which%len(pods)]; what {
 	case 6:
-		s.byUser.Store(pod.UID, true)
+		if metav1.IsControlledBy(pod, &metav1.ObjectMeta{UID: "db"}) {
+			return
+		}
+		s.UserDeletes(pod.UID, metav1.DeletePropagationBackground)
 		s.OthersDid(s.Live.Delete(ctx, pod, client.Preconditions{UID: &pod.UID}),
 			"user: delete a Pod", pod.Name)
 	case 7, 8:
@@ -190,17 +194,27 @@ func (s *simulated) act() {
 	}
 }
 
+// makeStranger creates a Pod that the ReplicaSet's selector matches, and that belongs to another kind.
+func (s *simulated) makeStranger(which int) {
+	pod := orphan(fmt.Sprint("stranger-", which), template)
+	pod.OwnerReferences = []metav1.OwnerReference{{
+		APIVersion: "apps/v1", Kind: "StatefulSet", Name: "db", UID: "db", Controller: new(true),
+	}}
+	err := s.Live.Create(s.T.Context(), pod)
+	s.OthersDid(client.IgnoreAlreadyExists(err), "user: make a Pod of another owner", pod.Name)
+}
+
 // replace deletes the ReplicaSet, creates it again, and leaves the old one's Pods to the garbage
 // collector.
 func (s *simulated) replace(old *appsv1.ReplicaSet, replicas int32) {
 	s.OthersDid(s.Live.Delete(s.T.Context(), old,
 		client.PropagationPolicy(metav1.DeletePropagationBackground)),
 		"user: replace the ReplicaSet", string(old.UID))
-	s.set(replicas)
+	s.make(replicas)
 	s.Collect(func() (garbage []client.Object) {
 		for _, pod := range s.Pods() {
 			if metav1.IsControlledBy(pod, old) && podstate.IsActive(pod) {
-				s.byUser.Store(pod.UID, true)
+				s.UserDeletes(pod.UID, metav1.DeletePropagationBackground)
 				garbage = append(garbage, pod)
 			}
 		}
@@ -216,7 +230,7 @@ func (s *simulated) state() string {
 		if podstate.IsActive(pod) && pod.Labels["app"] == "web" {
 			if metav1.IsControlledBy(pod, rs) {
 				owned++
-			} else {
+			} else if metav1.GetControllerOf(pod) == nil {
 				orphans++
 			}
 		}
@@ -228,114 +242,4 @@ func (s *simulated) state() string {
 		status.Replicas, status.FullyLabeledReplicas <= status.Replicas,
 		status.ReadyReplicas, status.AvailableReplicas, *status.TerminatingReplicas,
 		status.Conditions)
-}
-
-// noteQuestions records when the controller reads a ReplicaSet from the API server. All its other
-// reads are from the cache.
-func (s *simulated) noteQuestions() {
-	s.Server.Inject(fakeapi.Fault{Match: fakeapi.Match{UserAgent: agent, Verb: "get",
-		Resource: "replicasets"}, OnHit: func(fakeapi.Request) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.asked.Add(time.Now(), struct{}{})
-	}})
-}
-
-// judge checks all recorded changes, and reports each Pod that should not have been created or
-// deleted.
-func (s *simulated) judge() {
-	j := &judge{simulated: s, sets: map[types.UID]*counting{}, last: map[types.UID]*corev1.Pod{}}
-	for _, change := range s.Changes() {
-		switch object := change.Object.(type) {
-		case *appsv1.ReplicaSet:
-			j.of(object.UID).wanted.Add(change.At, int(*object.Spec.Replicas))
-		case *corev1.Pod:
-			j.see(change, object)
-		}
-	}
-}
-
-type judge struct {
-	*simulated
-	sets map[types.UID]*counting
-	last map[types.UID]*corev1.Pod
-}
-
-// counting is what the judge knows of one ReplicaSet.
-type counting struct {
-	wanted simulation.History[int]      // replicas
-	pods   int                          // that count
-	lost   simulation.History[struct{}] // Pods that others took away
-	gained simulation.History[struct{}] // Pods that others gave back
-}
-
-func (j *judge) of(uid types.UID) *counting {
-	if j.sets[uid] == nil {
-		j.sets[uid] = &counting{}
-	}
-	return j.sets[uid]
-}
-
-// see judges a change of a Pod.
-func (j *judge) see(change simulation.Change, pod *corev1.Pod) {
-	before := j.last[pod.UID]
-	j.last[pod.UID] = pod
-	was, is := countsFor(before), countsFor(pod)
-	if change.IsGone {
-		is = ""
-	}
-	if before != nil && metav1.GetControllerOf(before) != nil &&
-		metav1.GetControllerOf(pod) == nil {
-		j.Count("Pods released")
-	}
-	switch {
-	case was == is:
-	case is != "":
-		set := j.of(is)
-		set.pods++
-		j.TellOf(change.At, "the Pod %s counts: %d", pod.Name, set.pods)
-		switch {
-		case before == nil:
-			j.Count("Pods created")
-			most := slices.Max(set.wanted.Lately(change.At)) + len(set.gained.Added(change.At))
-			if set.pods > most {
-				j.Breaks(change.At,
-					"the Pod %s was one too many: there were %d, and %d were wanted at most",
-					pod.Name, set.pods, most)
-			}
-		case metav1.GetControllerOf(before) == nil:
-			j.Count("Pods adopted")
-			if len(j.asked.Added(change.At)) == 0 {
-				j.Breaks(change.At,
-					"the Pod %s was adopted, and nobody had asked whether the ReplicaSet is "+
-						"still there", pod.Name)
-			}
-		default:
-			set.gained.Add(change.At, struct{}{})
-		}
-	default:
-		set := j.of(was)
-		set.pods--
-		j.TellOf(change.At, "the Pod %s does not count any more: %d", pod.Name, set.pods)
-		if _, byUser := j.byUser.Load(pod.UID); byUser ||
-			pod.DeletionTimestamp == nil && !change.IsGone {
-			set.lost.Add(change.At, struct{}{})
-			return
-		}
-		j.Count("Pods deleted")
-		least := slices.Min(set.wanted.Lately(change.At)) - len(set.lost.Added(change.At))
-		if set.pods < least {
-			j.Breaks(change.At, "the Pod %s was needed: %d are left, and %d were wanted at least",
-				pod.Name, set.pods, least)
-		}
-	}
-}
-
-// countsFor returns the UID of the ReplicaSet for which a Pod counts, or "".
-func countsFor(pod *corev1.Pod) types.UID {
-	if pod == nil || !podstate.IsActive(pod) || pod.Labels["app"] != "web" ||
-		metav1.GetControllerOf(pod) == nil {
-		return ""
-	}
-	return metav1.GetControllerOf(pod).UID
 }

@@ -15,7 +15,11 @@ import (
 // is closed or its context is done.
 func (s *Server) Transport() http.RoundTripper { return direct{s} }
 
-type direct struct{ server *Server }
+// TransportTo is a Transport to what stands in front of a server, such as a
+// proxy.
+func TransportTo(front http.Handler) http.RoundTripper { return direct{front} }
+
+type direct struct{ handler http.Handler }
 
 // RoundTrip implements http.RoundTripper.
 func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -50,7 +54,7 @@ func (d direct) serve(w http.ResponseWriter, r *http.Request) (err error) {
 			panic(p)
 		}
 	}()
-	d.server.ServeHTTP(w, r)
+	d.handler.ServeHTTP(w, r)
 	return nil
 }
 

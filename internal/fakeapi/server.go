@@ -200,6 +200,13 @@ func (s *Server) ResourceVersion() uint64 {
 	return s.store.rv
 }
 
+// Changed returns a channel that the next write closes.
+func (s *Server) Changed() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changedLocked(anyResource)
+}
+
 // Compact forgets the history up to and including rv. Watches, exact lists and
 // continue tokens that start before it get 410.
 func (s *Server) Compact(rv uint64) {

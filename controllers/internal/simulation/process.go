@@ -33,6 +33,7 @@ const lease = 15 * time.Second
 // process is the process of the controllers. After a crash none of its requests reaches the server.
 type process struct {
 	next    http.RoundTripper
+	direct  bool // there are no connections
 	crashed atomic.Bool
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -44,6 +45,10 @@ var errCrashed = errors.New("the process has crashed")
 func (p *process) RoundTrip(r *http.Request) (*http.Response, error) {
 	if p.crashed.Load() {
 		return nil, errCrashed
+	}
+	if p.direct && r.Method != http.MethodGet {
+		// A write that was sent arrives, whatever has become of its sender.
+		r = r.WithContext(context.WithoutCancel(r.Context()))
 	}
 	response, err := p.next.RoundTrip(r)
 	if p.crashed.Load() && err == nil {
@@ -62,6 +67,9 @@ func (p *process) end() {
 // Start starts the process. In a wild World, it tries again if the process doesn't come up, as a
 // kubelet does.
 func (w *World) Start() {
+	w.mu.Lock()
+	before := w.process
+	w.mu.Unlock()
 	p := &process{}
 	mgr, err := w.newManager(p)
 	for ; err != nil; mgr, err = w.newManager(p) {
@@ -79,14 +87,14 @@ func (w *World) Start() {
 	// nothing waits below for another goroutine, or the bubble's clock would stand still
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.ended {
+	if w.ended || w.process != before { // somebody else has started one meanwhile
 		return
 	}
 	var ctx context.Context
 	ctx, p.stop = context.WithCancel(context.Background())
 	p.running.Go(func() {
 		switch err := mgr.Start(ctx); {
-		case err == nil || p.crashed.Load():
+		case err == nil || p.crashed.Load() || !w.isNewest(p):
 		case !w.wild:
 			w.T.Errorf("the process has ended: %v", err)
 		case ctx.Err() == nil:
@@ -99,6 +107,19 @@ func (w *World) Start() {
 		w.old = append(w.old, w.process)
 	}
 	w.process = p
+}
+
+func (w *World) isNewest(p *process) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.process == p
+}
+
+// isDown reports whether a process has crashed, and the next one doesn't run yet.
+func (w *World) isDown() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.process.crashed.Load()
 }
 
 // Stop shuts the process down gracefully.
@@ -132,11 +153,11 @@ func (w *World) emptyManager(p *process) (manager.Manager, error) {
 	connection := w.connection()
 	connection.UserAgent = Agent
 	connection.WrapTransport = func(next http.RoundTripper) http.RoundTripper {
-		p.next = way{w, next}
+		p.next, p.direct = way{w, next}, w.network != nil
 		return p
 	}
 	return manager.New(connection, manager.Options{
-		Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"},
+		Logger: logr.Discard(), Recorder: w.trace, Metrics: server.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 }
@@ -226,12 +247,14 @@ func (h hasty) GetCache() cache.Cache { return struct{ cache.Cache }{h.Manager.G
 
 // CrashAfter makes the process crash after the server has carried out a matching write. The next
 // process starts when the lease has expired.
-func (w *World) CrashAfter(match fakeapi.Match, skip int) {
+func (w *World) CrashAfter(match fakeapi.Match, skip int) { w.crashAfter(match, skip, 1) }
+
+// crashAfter is CrashAfter for several writes: a process dies after each. It returns what ends it.
+func (w *World) crashAfter(match fakeapi.Match, skip, times int) (end func()) {
 	what := nameOf(match.Verb, match.Resource, match.Subresource)
-	w.Tell("the process will crash after: %s", what)
 	match.UserAgent = Agent
-	w.lifts = append(w.lifts, w.Server.Inject(fakeapi.Fault{
-		Match: match, Skip: skip, Times: 1, LoseResponse: true,
+	return w.Server.Inject(fakeapi.Fault{
+		Match: match, Skip: skip, Times: times, LoseResponse: true,
 		OnHit: func(r fakeapi.Request) {
 			w.mu.Lock()
 			p := w.process
@@ -248,9 +271,33 @@ func (w *World) CrashAfter(match fakeapi.Match, skip int) {
 				select {
 				case <-w.done:
 				case <-time.After(lease):
-					w.Start()
+					if w.isNewest(p) {
+						w.Start()
+					}
 				}
 			})
 		},
-	}))
+	})
+}
+
+// startBeside starts the next process, and stops the old one a while later. It returns what stops it
+// earlier.
+func (w *World) startBeside(while time.Duration) (end func()) {
+	if w.isDown() {
+		return nil
+	}
+	w.mu.Lock()
+	old := w.process
+	w.mu.Unlock()
+	w.Start()
+	stop := sync.OnceFunc(old.end)
+	w.Go(func() {
+		select {
+		case <-w.done:
+		case <-time.After(while):
+			stop()
+			w.Tell("the old process has ended")
+		}
+	})
+	return stop
 }

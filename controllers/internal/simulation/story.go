@@ -1,11 +1,11 @@
 package simulation
 
 import (
-	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,52 +18,67 @@ import (
 	"github.com/loopwright/loopwright/manager/log"
 )
 
-var (
-	oneSeed = flag.Int64("simulation.seed", -1, "play only this seed of a Story")
-	seeds   = flag.Uint64("simulation.seeds", 0,
-		"how many seeds of a Story to play; if 0, what the Story says")
-)
-
-// Story is a test that runs with many seeds, and with each of them twice: in a calm World and in a
-// wild one. The users do the same in both. In the end, users must see the same in both, and on the
+// Story is a test that plays a day for each of many seeds, and each day twice: in a calm World and in
+// a wild one. The users do the same in both. In the end, users must see the same in both, and on the
 // way no promise may be broken.
 type Story struct {
-	// Package is the package in the command that plays a seed again.
-	Package string
+	// Name is what `make simulate CONTROLLER=` calls it.
+	Name string
 	// Seeds is how many seeds to play, Short how many with -short, and Race how many with the race
 	// detector, which is slow.
 	Seeds, Short, Race uint64
 	Controllers        Add
+	Steps              int // of a day
 	// Mishaps are those that are hardest for these controllers, besides those that may happen to
-	// any request.
+	// any.
 	Mishaps func(random *rand.Rand, often float64) []Mishap
 	// Crashes are the writes after which the process may die.
 	Crashes []fakeapi.Match
-	// Play runs the users, and returns what they see in the end, without names and times.
-	Play func(*World) string
+	// Cast makes the users.
+	Cast func(*World) Cast
 	// Least says how often something must happen in 100 seeds, because a test in which little
 	// happens proves little.
 	Least map[string]int
 }
 
+// Cast are the users of a Story, and its judge. What they do must not depend on what the controllers
+// have done, or the two runs can't be compared.
+type Cast struct {
+	Begin func() // makes what's there before the controllers start
+	Act   func() // lets a user do something
+	Last  func() // what users do when no more goes wrong; nil is nothing
+	// State returns what users see in the end, without names and times.
+	State func() string
+	// Judge checks what has happened: see promises.go.
+	Judge func()
+}
+
 // ending is the result of one run.
 type ending struct {
 	state  string
-	broken []string // promises
+	broken []Broken
 	tale   string
 }
 
 // Test plays the Story.
 func (s Story) Test(t *testing.T) {
 	log.SetLogger(logr.Discard())
+	if isWorker() {
+		s.work(t)
+		return
+	}
 	counts, played := map[string]int{}, s.seeds()
 	for _, seed := range played {
 		if !t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
-			s.playTwice(t, seed, counts)
+			calm, wild := s.playTwice(t, seed, nil, counts)
+			if broken := verdict(calm, wild); len(broken) > 0 {
+				t.Errorf("seed %d:\n%s", seed, list(broken))
+			}
+			if t.Failed() {
+				t.Logf("what has happened:\n%s", taleOf(calm, wild))
+			}
 		}) {
-			// The seed doesn't fix the order of goroutines, so it may take more than one try.
-			t.Logf("again: go test -count=20 -run %s %s -simulation.seed=%d", t.Name(), s.Package,
-				seed)
+			t.Logf("its shortest story: make simulate CONTROLLER=%s SEED=%d", s.Name, seed)
 			return // one tale is enough
 		}
 	}
@@ -87,57 +102,108 @@ func (s Story) seeds() (played []uint64) {
 	if race.Enabled {
 		n = min(n, s.Race)
 	}
-	switch {
-	case *oneSeed >= 0:
-		return []uint64{uint64(*oneSeed)}
-	case *seeds > 0:
-		n = *seeds
-	}
 	for seed := range n {
 		played = append(played, seed)
 	}
 	return played
 }
 
-// playTwice plays one seed, and counts what happens in the wild World.
-func (s Story) playTwice(t *testing.T, seed uint64, counts map[string]int) {
-	var calm, wild ending
-	synctest.Test(t, func(t *testing.T) { calm = s.play(t, seed, false, map[string]int{}) })
-	synctest.Test(t, func(t *testing.T) { wild = s.play(t, seed, true, counts) })
-	if len(calm.broken) > 0 {
-		t.Logf("what has happened, though nothing went wrong:\n%s", calm.tale)
-	} else if t.Failed() || calm.state != wild.state || len(wild.broken) > 0 {
-		t.Logf("what has happened:\n%s", wild.tale)
-	}
-	require.Equal(t, calm.state, wild.state, "seed %d: the end", seed)
-	require.Empty(t, calm.broken, "seed %d, in which nothing goes wrong", seed)
-	require.Empty(t, wild.broken, "seed %d", seed)
+// playTwice plays one day, and counts what happens in the wild World.
+func (s Story) playTwice(
+	t *testing.T, seed uint64, parts kept, counts map[string]int,
+) (calm, wild ending) {
+	synctest.Test(t, func(t *testing.T) {
+		calm = s.play(t, seed, parts, nil)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		wild = s.play(t, seed, parts, counts)
+	})
+	return calm, wild
 }
 
-func (s Story) play(t *testing.T, seed uint64, wild bool, counts map[string]int) ending {
-	w := New(t, s.Controllers)
-	w.story, w.wild, w.counts = &s, wild, counts
-	w.Users, w.Faults = rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
-	w.Latency()
-	if wild { // a fault of watches hits only new ones, so this comes first
-		w.lifts = append(w.lifts, w.Server.Inject(fakeapi.Fault{
-			Match: fakeapi.Match{UserAgent: Agent, Verb: "watch"}, CutAfter: 3 * time.Minute,
-		}))
+// verdict says what was broken. A promise that is broken even though nothing went wrong comes first.
+func verdict(calm, wild ending) []Broken {
+	if len(calm.broken) > 0 {
+		return calm.broken
 	}
-	state := s.Play(w)
+	broken := wild.broken
+	if calm.state != wild.state {
+		broken = append(broken, Broken{Promise: SameEnd, What: fmt.Sprintf(
+			"\n  without mishaps: %s\n  with them:       %s", calm.state, wild.state)})
+	}
+	return broken
+}
+
+func list(broken []Broken) string {
+	lines := make([]string, len(broken))
+	for i, b := range broken {
+		lines[i] = b.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// taleOf is the tale of the run to blame.
+func taleOf(calm, wild ending) string {
+	if len(calm.broken) > 0 {
+		return calm.tale
+	}
+	return wild.tale
+}
+
+// play plays a day: a calm one if counts is nil.
+func (s Story) play(t *testing.T, seed uint64, parts kept, counts map[string]int) ending {
+	w := newDirect(t, s.Controllers)
+	if counts != nil {
+		w.wild, w.counts = true, counts
+		w.trace = recording()
+	}
+	w.Latency()
+	w.tellWrites()
+	if w.wild { // a fault of watches hits only new ones, so this comes first
+		w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{UserAgent: Agent, Verb: "watch"}, CutAfter: 3 * time.Minute,
+		})
+	}
+	cast := s.Cast(w)
+	w.Users = users(seed, -1)
+	cast.Begin()
+	w.Start()
+	for n, step := range s.day(seed) {
+		w.take(n, step, parts, func() {
+			w.Users = users(seed, n)
+			cast.Act()
+		})
+	}
+	w.calm()
+	if w.Users = users(seed, s.Steps); cast.Last != nil {
+		cast.Last()
+	}
+	w.Rest()
+	state := cast.State()
+	w.nothingIsWritten()
+	cast.Judge()
 	w.End()
 	return ending{state, w.broken, w.taleInOrder()}
 }
 
-// Pause waits up to four seconds, or so long that every cache must be up to date.
-func (w *World) Pause() {
-	if w.Users.IntN(2) == 0 {
-		time.Sleep(time.Duration(w.Users.IntN(4000)) * time.Millisecond)
+// take takes a step of a day.
+func (w *World) take(n int, step step, parts kept, act func()) {
+	w.finish(func(b *begun) bool { return b.last < n })
+	if w.wild && step.mishap != nil && parts.has(itsMishap, n) {
+		w.begin(*step.mishap, n+step.lasts)
+	}
+	if parts.has(itsUser, n) {
+		act()
+	}
+	if !parts.has(itsTime, n) {
 		return
 	}
-	// A watch that stayed broken for longer than Memory would make the judge blame the controllers.
-	w.watchesWork()
-	time.Sleep(2 * Memory)
+	if step.pause == long {
+		// A watch that stayed broken for longer than Memory would make the judge blame the
+		// controllers.
+		w.finish(func(b *begun) bool { return b.Blinds })
+	}
+	time.Sleep(step.pause)
 }
 
 // Rest waits until everything has come to an end.
@@ -146,12 +212,34 @@ func (w *World) Rest() {
 	synctest.Wait()
 }
 
-// NothingIsWritten notes each write of the controllers from now on as a broken promise, because all
+// nothingIsWritten notes each write of the controllers from now on as a broken promise, because all
 // is done.
-func (w *World) NothingIsWritten() {
+func (w *World) nothingIsWritten() {
 	w.Server.ForgetRequests()
 	w.Rest()
 	for _, request := range w.Writes() {
-		w.Breaks(time.Now(), "%s, after all was done", request)
+		w.Breaks(Quiet, time.Now(), "%s, after all was done", request)
+	}
+}
+
+// onRequest calls what for each request of the controllers with a verb and about a resource.
+func (w *World) onRequest(verb, resource string, what func()) {
+	w.Server.Inject(fakeapi.Fault{
+		Match: fakeapi.Match{UserAgent: Agent, Verb: verb, Resource: resource},
+		OnHit: func(fakeapi.Request) { what() },
+	})
+}
+
+// tellWrites tells of each write of the controllers that reaches the server.
+func (w *World) tellWrites() {
+	for _, verb := range writeVerbs {
+		w.Server.Inject(fakeapi.Fault{
+			Match: fakeapi.Match{UserAgent: Agent, Verb: verb},
+			OnHit: func(r fakeapi.Request) {
+				if r.Resource != "events" {
+					w.Tell("controllers: %s", r)
+				}
+			},
+		})
 	}
 }
