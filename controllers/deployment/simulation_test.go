@@ -22,7 +22,7 @@ func TestWhateverBreaksTheRolloutEnds(t *testing.T) {
 	simulation.Story{
 		// few seeds are enough for the race detector
 		Name: "deployment", Seeds: 60, Short: 8, Race: 6,
-		Controllers: bothControllers, Steps: 14, Mishaps: mishaps, Crashes: crashes, Cast: cast,
+		Controllers: bothControllers, Steps: 9, Mishaps: mishaps, Crashes: crashes, Cast: cast,
 		Least: map[string]int{
 			"crash": 130, "crash after create replicasets": 10, "crash after patch replicasets": 20,
 			"crash after patch deployments/status": 25,

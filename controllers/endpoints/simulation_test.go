@@ -26,7 +26,7 @@ import (
 func TestWhateverBreaksTheEndpointsAreRight(t *testing.T) {
 	simulation.Story{
 		Name: "endpoints", Seeds: 60, Short: 15, Race: 15,
-		Controllers: Add, Steps: 25, Mishaps: mishaps, Crashes: crashes, Cast: cast,
+		Controllers: Add, Steps: 15, Mishaps: mishaps, Crashes: crashes, Cast: cast,
 		Least: map[string]int{
 			"crash": 200, "crash after create endpoints": 40, "crash after update endpoints": 100,
 			"crash after delete endpoints":   15,

@@ -23,7 +23,7 @@ import (
 func TestWhateverBreaksTheSlicesAreRight(t *testing.T) {
 	simulation.Story{
 		Name: "endpointslices", Seeds: 40, Short: 6, Race: 6,
-		Controllers: SliceSettings{MaxPerSlice: 3}.Add, Steps: 25, Mishaps: sliceMishaps,
+		Controllers: SliceSettings{MaxPerSlice: 3}.Add, Steps: 15, Mishaps: sliceMishaps,
 		Crashes: sliceCrashes, Cast: castSlices,
 		Least: map[string]int{
 			"crash": 100, "fault: answer to a create lost": 20,

@@ -25,8 +25,8 @@ import (
 // nothing is left that has only absent owners, nothing waits, and the collector writes nothing.
 func TestWhateverBreaksNothingWithALivingOwnerIsDeletedAndNoGarbageIsLeft(t *testing.T) {
 	simulation.Story{
-		Name: "garbagecollector", Seeds: 40, Short: 15, Race: 10,
-		Controllers: Settings{DiscoveryPeriod: 10 * time.Minute}.Add, Steps: 30,
+		Name: "garbagecollector", Seeds: 60, Short: 15, Race: 10,
+		Controllers: Settings{DiscoveryPeriod: 10 * time.Minute}.Add, Steps: 15,
 		Mishaps: mishaps, Crashes: crashes, Cast: cast,
 		Least: map[string]int{
 			"crash": 150, "crash after delete configmaps": 20, "crash after patch configmaps": 20,
@@ -85,6 +85,7 @@ func cast(w *simulation.World) simulation.Cast {
 	s := &simulated{world: &world{w}}
 	return simulation.Cast{
 		Begin: func() {
+			s.Server.ServeOnly("configmaps", "secrets", "namespaces", "deployments", "events")
 			s.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "other"}})
 			s.Watch(&corev1.ConfigMapList{}, &corev1.SecretList{})
 			for range 4 {

@@ -28,7 +28,7 @@ import (
 func TestWhateverBreaksThePodsAreRight(t *testing.T) {
 	simulation.Story{
 		Name: "replicaset", Seeds: 100, Short: 15, Race: 25,
-		Controllers: Add, Steps: 18, Mishaps: mishaps, Crashes: crashes, Cast: cast,
+		Controllers: Add, Steps: 12, Mishaps: mishaps, Crashes: crashes, Cast: cast,
 		Least: map[string]int{
 			"crash": 200, "crash after create pods": 70, "crash after delete pods": 50,
 			"crash after patch pods": 20, "crash after patch replicasets/status": 40,

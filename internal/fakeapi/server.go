@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -176,6 +177,22 @@ func (s *Server) Unregister(gvr schema.GroupVersionResource) {
 	delete(s.resources, gvr)
 	s.sorted = nil
 	s.notifyLocked(res.storage())
+}
+
+// ServeOnly unregisters all kinds but those of these resources: for a client
+// that watches all there are, a server with few is faster.
+func (s *Server) ServeOnly(resources ...string) {
+	s.mu.Lock()
+	var others []schema.GroupVersionResource
+	for _, res := range s.sortedResourcesLocked() {
+		if !slices.Contains(resources, res.Resource) {
+			others = append(others, res.gvr())
+		}
+	}
+	s.mu.Unlock()
+	for _, gvr := range others {
+		s.Unregister(gvr)
+	}
 }
 
 func (s *Server) createBootNamespaces() {

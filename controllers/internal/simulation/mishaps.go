@@ -91,7 +91,9 @@ func (w *World) finish(isOver func(*begun) bool) {
 			continue
 		}
 		b.end()
-		w.Tell("over: %s", b.Mishap)
+		if b.Name != "" {
+			w.Tell("over: %s", b.Mishap)
+		}
 		for _, p := range b.Bends {
 			w.unbend(p)
 		}

@@ -62,7 +62,7 @@ const (
 	ActedOn Promise = "every change of the spec is acted on in the end"
 	// SameEnd: what users see in the end is what they see when nothing goes wrong.
 	SameEnd Promise = "the end is that of a run without mishaps"
-	// Quiet: once the end is reached, nothing is written any more for an hour.
+	// Quiet: once the end is reached, nothing is written any more for half an hour.
 	Quiet Promise = "nothing is written once the end is reached"
 )
 

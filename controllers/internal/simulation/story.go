@@ -159,10 +159,10 @@ func (s Story) play(t *testing.T, seed uint64, parts kept, counts map[string]int
 	}
 	w.Latency()
 	w.tellWrites()
-	if w.wild { // a fault of watches hits only new ones, so this comes first
-		w.Server.Inject(fakeapi.Fault{
+	if w.wild { // a fault of watches hits only new ones, so none may last long
+		w.running = []*begun{{last: s.Steps, end: w.Server.Inject(fakeapi.Fault{
 			Match: fakeapi.Match{UserAgent: Agent, Verb: "watch"}, CutAfter: 3 * time.Minute,
-		})
+		})}}
 	}
 	cast := s.Cast(w)
 	w.Users = users(seed, -1)
@@ -178,7 +178,7 @@ func (s Story) play(t *testing.T, seed uint64, parts kept, counts map[string]int
 	if w.Users = users(seed, s.Steps); cast.Last != nil {
 		cast.Last()
 	}
-	w.Rest()
+	w.rest()
 	state := cast.State()
 	w.nothingIsWritten()
 	cast.Judge()
@@ -206,9 +206,9 @@ func (w *World) take(n int, step step, parts kept, act func()) {
 	time.Sleep(step.pause)
 }
 
-// Rest waits until everything has come to an end.
-func (w *World) Rest() {
-	time.Sleep(time.Hour)
+// rest waits until everything has come to an end. Nothing waits as long for its next try.
+func (w *World) rest() {
+	time.Sleep(30 * time.Minute)
 	synctest.Wait()
 }
 
@@ -216,7 +216,7 @@ func (w *World) Rest() {
 // is done.
 func (w *World) nothingIsWritten() {
 	w.Server.ForgetRequests()
-	w.Rest()
+	w.rest()
 	for _, request := range w.Writes() {
 		w.Breaks(Quiet, time.Now(), "%s, after all was done", request)
 	}
