@@ -29,12 +29,32 @@ func TestWhateverBreaksNothingWithALivingOwnerIsDeletedAndNoGarbageIsLeft(t *tes
 		Controllers: Settings{DiscoveryPeriod: 10 * time.Minute}.Add, Steps: 15,
 		Mishaps: mishaps, Crashes: crashes, Cast: cast,
 		Least: map[string]int{
-			"crash": 150, "crash after delete configmaps": 20, "crash after patch configmaps": 20,
-			"fault: answer to a write lost": 10, "fault: a question fails": 10,
-			"fault: refused": 20, "fault: watch late": 200, "fault: watch cut": 300,
-			"user: create": 500, "user: Background": 100, "user: Foreground": 100,
-			"user: Orphan": 100, "user: adopt": 50, "user: disown": 30,
-			"collected": 200, "orphaned": 50, "waited for": 50,
+			"crash":                         55,
+			"crash after delete configmaps": 10,
+			"crash after patch configmaps":  20,
+			"fault: answer to a write lost": 22,
+			"fault: a question fails":       231,
+			"fault: refused":                24,
+			"fault: watch late":             948,
+			"fault: watch cut":              755,
+			"user: create":                  819,
+			"user: Background":              90,
+			"user: Foreground":              105,
+			"user: Orphan":                  85,
+			"user: adopt":                   84,
+			"user: disown":                  82,
+			"collected":                     216,
+			"orphaned":                      189,
+			"waited for":                    69,
+			"mishap: compaction":            68,
+			"mishap: crash":                 178,
+			"mishap: stale views":           10,
+			"mishap: missed states":         9,
+			"mishap: time travel":           11,
+			"mishap: two at once":           14,
+			"mishap: clocks":                9,
+			"mishap: wrong answer":          8,
+			"mishap: wrong answers":         23,
 		},
 	}.Test(t)
 }
@@ -92,7 +112,11 @@ func cast(w *simulation.World) simulation.Cast {
 				s.create()
 			}
 		},
-		Act: s.act,
+		Act: func() {
+			for range 1 + s.Users.IntN(3) {
+				s.act()
+			}
+		},
 		Last: func() {
 			for _, object := range s.made {
 				s.free(object)

@@ -14,6 +14,7 @@ import (
 // Mishap is something that goes wrong in a wild World: a value that can be printed in a line, and
 // left out when a day is shrunk.
 type Mishap struct {
+	// Name says what goes wrong; the numbers follow a colon.
 	Name  string
 	Fault fakeapi.Fault // of the controllers' requests, unless there's a Begin
 	// Begin makes the mishap happen. It returns what ends it, or nil.
@@ -66,7 +67,8 @@ type begun struct {
 
 // begin makes a mishap happen, until the end of a step.
 func (w *World) begin(m Mishap, last int) {
-	w.Count("mishap: " + m.Name)
+	kind, _, _ := strings.Cut(m.Name, ":")
+	w.Count("mishap: " + kind)
 	w.Tell("mishap: %s", m)
 	for _, p := range m.Bends {
 		w.bend(p)
@@ -152,7 +154,7 @@ func milliseconds(random *rand.Rand, most int) time.Duration {
 
 // compacted makes the server forget its history: watches that come back get a 410.
 func compacted() Mishap {
-	return Mishap{Name: "the server forgets its history", Begin: func(w *World) func() {
+	return Mishap{Name: "compaction: the server forgets its history", Begin: func(w *World) func() {
 		synctest.Wait() // until all watches have sent their events
 		w.Server.CompactAll()
 		return nil
@@ -162,7 +164,7 @@ func compacted() Mishap {
 // crashing lets the process die after the next writes of a kind.
 func crashing(random *rand.Rand, match fakeapi.Match) Mishap {
 	skip, times := random.IntN(3), 1+random.IntN(4)/3*2
-	name := fmt.Sprintf("the process crashes after its write: %s",
+	name := fmt.Sprintf("crash: after the write %s",
 		nameOf(match.Verb, match.Resource, match.Subresource))
 	if skip > 0 {
 		name += fmt.Sprintf(", but for the first %d", skip)
@@ -251,7 +253,7 @@ func doubled(random *rand.Rand) Mishap {
 // that kubelets write.
 func skewed(random *rand.Rand) Mishap {
 	skew := time.Duration(random.IntN(1200)-600) * time.Second
-	return Mishap{Name: fmt.Sprintf("the kubelets' clocks jump by %v", skew),
+	return Mishap{Name: fmt.Sprintf("clocks: those of the kubelets jump by %v", skew),
 		Begin: func(w *World) func() {
 			w.jump(skew)
 			return func() { w.jump(0) }
@@ -269,9 +271,10 @@ func answering(random *rand.Rand) Mishap {
 		For: time.Duration(random.IntN(4)*15) * time.Second, Carried: random.IntN(2) == 0,
 	}
 	attack.Carried = attack.Carried && attack.On.IsWrite() && !fault.Spoils()
-	name := fmt.Sprintf("a proxy answers %s to a %s", fault.Name, attack.On)
+	name := fmt.Sprintf("wrong answer: a proxy's %s to a %s", fault.Name, attack.On)
 	if attack.For > 0 {
-		name = fmt.Sprintf("a proxy answers %s to each %s for %v", fault.Name, attack.On, attack.For)
+		name = fmt.Sprintf("wrong answers: a proxy's %s to each %s for %v", fault.Name, attack.On,
+			attack.For)
 	}
 	if attack.Carried {
 		name += ", which the server has carried out"
