@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -87,7 +88,7 @@ func (w *World) Start() {
 	// nothing waits below for another goroutine, or the bubble's clock would stand still
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.ended || w.process != before { // somebody else has started one meanwhile
+	if w.ended || w.halted || w.process != before { // somebody else has started one meanwhile
 		return
 	}
 	var ctx context.Context
@@ -113,6 +114,17 @@ func (w *World) isNewest(p *process) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.process == p
+}
+
+// halt ends all processes for good, at once.
+func (w *World) halt() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.halted = true
+	for _, p := range append(slices.Clone(w.old), w.process) {
+		p.crashed.Store(true)
+		p.stop()
+	}
 }
 
 // isDown reports whether a process has crashed, and the next one doesn't run yet.

@@ -67,6 +67,7 @@ type World struct {
 	process *process
 	old     []*process
 	ended   bool
+	halted  bool // see halt
 	counts  map[string]int
 	tale    []string
 	broken  []Broken

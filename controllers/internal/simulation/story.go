@@ -230,14 +230,24 @@ func (w *World) onRequest(verb, resource string, what func()) {
 	})
 }
 
+// mostWrites is how many writes of the controllers a day has at most: most have a hundred. Controllers
+// that never stop would make the day endless, because each write takes only 10 ms of its time.
+const mostWrites = 3000
+
 // tellWrites tells of each write of the controllers that reaches the server.
 func (w *World) tellWrites() {
+	writes := 0 // one after the other: the server plans the faults of one request at a time
 	for _, verb := range writeVerbs {
 		w.Server.Inject(fakeapi.Fault{
 			Match: fakeapi.Match{UserAgent: Agent, Verb: verb},
 			OnHit: func(r fakeapi.Request) {
-				if r.Resource != "events" {
-					w.Tell("controllers: %s", r)
+				if r.Resource == "events" || writes > mostWrites {
+					return
+				}
+				w.Tell("controllers: %s", r)
+				if writes++; writes > mostWrites {
+					w.Breaks(Quiet, time.Now(), "%d writes, and no end", mostWrites)
+					w.halt()
 				}
 			},
 		})

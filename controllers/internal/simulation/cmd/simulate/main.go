@@ -147,6 +147,9 @@ func (r *row) failed() int { return len(r.broken) }
 // old.
 const each = 25
 
+// enough is how many days have to fail until no more are played: there's something to read.
+const enough = 10
+
 // play plays the days of a story, and prints a line every five seconds.
 func (o options) play(ctx context.Context, s story, binary string) row {
 	r := row{story: s, broken: map[uint64][]string{}}
@@ -156,6 +159,9 @@ func (o options) play(ctx context.Context, s story, binary string) row {
 	take := func() (first, count uint64) {
 		mu.Lock()
 		defer mu.Unlock()
+		if r.failed() >= enough {
+			return 0, 0
+		}
 		first, count = next, min(each, end-next)
 		next += count
 		return first, count
