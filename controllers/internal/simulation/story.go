@@ -82,8 +82,8 @@ func (s Story) Test(t *testing.T) {
 			return // one tale is enough
 		}
 	}
-	if len(played) < 15 {
-		return // too few seeds to compare with Least
+	if uint64(len(played)) < s.Seeds {
+		return // too few to compare with Least
 	}
 	for _, what := range slices.Sorted(maps.Keys(counts)) {
 		t.Logf("%7d  %s", counts[what], what)
