@@ -235,7 +235,7 @@ operators: ## Run the tests of operators that others wrote, on controller-runtim
 
 .PHONY: simulate
 simulate: ## Play 1,000 bad days for each controller, and shrink the first that fails; SEEDS=10000, CONTROLLER=replicaset, SEED=7
-	@go run ./controllers/internal/simulation/cmd/simulate -seeds $(or $(SEEDS),1000) $(if $(CONTROLLER),-controller $(CONTROLLER)) \
+	@go run ./internal/simulation/cmd/simulate -seeds $(or $(SEEDS),1000) $(if $(CONTROLLER),-controller $(CONTROLLER)) \
 		$(if $(SEED),-seed $(SEED)) $(if $(ONLY),-only $(ONLY))
 
 .PHONY: walkthroughs

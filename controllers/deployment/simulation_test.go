@@ -8,8 +8,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/loopwright/loopwright/controllers/internal/simulation"
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/simulation"
 )
 
 // Users change the template, scale, pause, resume, roll back, delete and adopt; some images are

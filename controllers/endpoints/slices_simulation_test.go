@@ -14,8 +14,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/loopwright/loopwright/controllers/internal/simulation"
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/simulation"
 )
 
 // The same stories as for Endpoints, with a user who also changes slices. No garbage collector

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/loopwright/loopwright/controllers"
-	"github.com/loopwright/loopwright/controllers/internal/simulation"
+	"github.com/loopwright/loopwright/internal/simulation"
 	"github.com/loopwright/loopwright/manager/client"
 )
 

@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/loopwright/loopwright/controllers"
-	"github.com/loopwright/loopwright/controllers/internal/simulation"
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/simulation"
 	"github.com/loopwright/loopwright/manager"
 	"github.com/loopwright/loopwright/manager/client"
 )

@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/discovery"
 
 	"github.com/loopwright/loopwright/controllers"
-	"github.com/loopwright/loopwright/controllers/internal/simulation"
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/simulation"
 	"github.com/loopwright/loopwright/manager"
 	"github.com/loopwright/loopwright/manager/client"
 )

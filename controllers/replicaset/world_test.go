@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 
 	"github.com/loopwright/loopwright/controllers"
-	"github.com/loopwright/loopwright/controllers/internal/simulation"
+	"github.com/loopwright/loopwright/internal/simulation"
 	"github.com/loopwright/loopwright/manager"
 	"github.com/loopwright/loopwright/manager/client"
 )

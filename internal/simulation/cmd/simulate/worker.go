@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/loopwright/loopwright/controllers/internal/simulation"
+	"github.com/loopwright/loopwright/internal/simulation"
 )
 
 // worker is a process that plays some days.

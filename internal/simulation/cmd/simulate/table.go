@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/loopwright/loopwright/controllers/internal/simulation"
+	"github.com/loopwright/loopwright/internal/simulation"
 )
 
 func (r *row) seeds() []uint64 {
