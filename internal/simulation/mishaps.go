@@ -118,7 +118,7 @@ func general(random *rand.Rand, often float64) []Mishap {
 		{Name: "refused", Fault: fakeapi.Fault{Refuse: true}, Blinds: true},
 		{Name: "answer lost", Fault: fakeapi.Fault{LoseResponse: true}, Blinds: true},
 		{Name: "conflict", Fault: fakeapi.Fault{
-			Match: fakeapi.Match{Verb: "patch"}, Status: fakeapi.Conflict(),
+			Match: fakeapi.Match{Verb: "update|patch"}, Status: fakeapi.Conflict(),
 		}},
 		{Name: "expired", Fault: fakeapi.Fault{Match: read, Status: fakeapi.Expired()}, Blinds: true},
 		{Name: "too many requests", Fault: fakeapi.Fault{

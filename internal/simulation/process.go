@@ -263,7 +263,6 @@ func (w *World) CrashAfter(match fakeapi.Match, skip int) { w.crashAfter(match, 
 
 // crashAfter is CrashAfter for several writes: a process dies after each. It returns what ends it.
 func (w *World) crashAfter(match fakeapi.Match, skip, times int) (end func()) {
-	what := nameOf(match.Verb, match.Resource, match.Subresource)
 	match.UserAgent = Agent
 	return w.Server.Inject(fakeapi.Fault{
 		Match: match, Skip: skip, Times: times, LoseResponse: true,
@@ -275,7 +274,7 @@ func (w *World) crashAfter(match fakeapi.Match, skip, times int) (end func()) {
 				return // another request has crashed it already
 			}
 			w.counts["crash"]++
-			w.counts["crash after "+what]++
+			w.counts["crash after "+nameOf(r.Verb, r.Resource, r.Subresource)]++
 			w.tellLocked(time.Now(), "crash after: %s", r)
 			w.mu.Unlock()
 			p.stop()

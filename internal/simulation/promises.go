@@ -113,7 +113,7 @@ func (j *podJudge) of(uid types.UID) *counting {
 
 // countsFor returns the UID of the ReplicaSet for which a Pod counts, or "".
 func (j *podJudge) countsFor(pod *corev1.Pod) types.UID {
-	if pod == nil || !isActive(pod) {
+	if pod == nil || !IsActive(pod) {
 		return ""
 	}
 	owner := metav1.GetControllerOf(pod)
@@ -123,7 +123,8 @@ func (j *podJudge) countsFor(pod *corev1.Pod) types.UID {
 	return owner.UID
 }
 
-func isActive(pod *corev1.Pod) bool {
+// IsActive reports whether a Pod counts as one of the replicas.
+func IsActive(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded &&
 		pod.Status.Phase != corev1.PodFailed
 }
@@ -169,7 +170,7 @@ func (j *podJudge) strangers(change Change, before, pod *corev1.Pod) {
 		case had.Kind != "ReplicaSet":
 			j.Breaks(NoStranger, change.At, "the Pod %s was deleted, and it belongs to the %s %s",
 				pod.Name, had.Kind, had.Name)
-		case isActive(before) && !j.countedLately(pod.UID, change.At):
+		case IsActive(before) && !j.countedLately(pod.UID, change.At):
 			j.Breaks(NoStranger, change.At,
 				"the Pod %s was deleted, and the ReplicaSet's selector doesn't match it", pod.Name)
 		}
@@ -263,15 +264,15 @@ type sizeJudge struct {
 // twice judges NotTwice: a ReplicaSet was created.
 func (j *sizeJudge) twice(at time.Time, created *appsv1.ReplicaSet, owner types.UID) {
 	for _, rs := range j.ofOwner(owner) {
-		if rs.UID != created.UID && sameTemplate(&rs.Spec.Template, &created.Spec.Template) {
+		if rs.UID != created.UID && SameTemplate(&rs.Spec.Template, &created.Spec.Template) {
 			j.Breaks(NotTwice, at, "%s was created for the template that %s is for", created.Name,
 				rs.Name)
 		}
 	}
 }
 
-// sameTemplate compares templates without the label that the controller adds.
-func sameTemplate(a, b *corev1.PodTemplateSpec) bool {
+// SameTemplate compares templates without the label that the controller adds.
+func SameTemplate(a, b *corev1.PodTemplateSpec) bool {
 	a, b = a.DeepCopy(), b.DeepCopy()
 	delete(a.Labels, appsv1.DefaultDeploymentUniqueLabelKey)
 	delete(b.Labels, appsv1.DefaultDeploymentUniqueLabelKey)
@@ -458,7 +459,7 @@ func (w *World) ReplicaSetsAreDone() {
 		selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
 		require.NoError(w.T, err)
 		for _, pod := range w.Pods() {
-			if isActive(pod) && metav1.IsControlledBy(pod, rs) &&
+			if IsActive(pod) && metav1.IsControlledBy(pod, rs) &&
 				selector.Matches(labels.Set(pod.Labels)) {
 				owned++
 			}
@@ -485,7 +486,7 @@ func (w *World) DeploymentsAreDone() {
 		for j := range sets.Items {
 			switch rs := &sets.Items[j]; {
 			case !metav1.IsControlledBy(rs, d):
-			case sameTemplate(&rs.Spec.Template, &d.Spec.Template):
+			case SameTemplate(&rs.Spec.Template, &d.Spec.Template):
 				current += *rs.Spec.Replicas
 			default:
 				others += *rs.Spec.Replicas
