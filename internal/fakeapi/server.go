@@ -14,6 +14,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/client-go/rest"
@@ -160,6 +161,19 @@ func (s *Server) Served(gvk schema.GroupVersionKind) (k Kind, found bool) {
 		}
 	}
 	return Kind{}, false
+}
+
+// Objects returns the objects of a resource as they are now, in the order of a list, without a request.
+// They are shared and must not be changed.
+func (s *Server) Objects(gr schema.GroupResource) []runtime.Object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	table := s.store.table(gr)
+	objects := make([]runtime.Object, len(table.keys))
+	for i, key := range table.keys {
+		objects[i] = table.live[key].obj
+	}
+	return objects
 }
 
 // Unregister stops serving a kind, deletes its objects and ends its watches,

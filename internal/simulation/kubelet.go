@@ -57,13 +57,10 @@ func (w *World) Kubelet(starts func(*corev1.Pod) bool) {
 
 // Pods returns all Pods, in the order of their names.
 func (w *World) Pods() []*corev1.Pod {
-	var list corev1.PodList
-	if err := w.Live.List(context.Background(), &list); err != nil {
-		w.T.Error(err)
-	}
-	pods := make([]*corev1.Pod, len(list.Items))
-	for i := range list.Items {
-		pods[i] = &list.Items[i]
+	stored := w.Server.Objects(corev1.Resource("pods"))
+	pods := make([]*corev1.Pod, len(stored))
+	for i := range stored {
+		pods[i] = stored[i].(*corev1.Pod).DeepCopy()
 	}
 	return pods
 }
