@@ -14,12 +14,16 @@ type day []step
 
 type step struct {
 	mishap *Mishap
-	lasts  int // steps that the mishap lasts
-	// pause is how long the users wait then. long is so long that every cache must be up to date.
-	pause time.Duration
+	lasts  int           // steps that the mishap lasts
+	pause  time.Duration // of the users
 }
 
-const long = 2 * Memory
+func (s Story) long() time.Duration {
+	if s.Long > 0 {
+		return s.Long
+	}
+	return 2 * Memory
+}
 
 // Parts of a step, as in "m3 u3 t3". They come in this order.
 const (
@@ -33,7 +37,7 @@ func (s Story) day(seed uint64) day {
 	for n := range steps {
 		random := rand.New(rand.NewPCG(seed, uint64(2*n+3)))
 		steps[n] = step{mishap: s.mishap(random), lasts: 1 + random.IntN(8)}
-		if steps[n].pause = long; random.IntN(2) == 0 {
+		if steps[n].pause = s.long(); random.IntN(2) == 0 {
 			steps[n].pause = milliseconds(random, 4000)
 		}
 	}
@@ -44,8 +48,12 @@ func (s Story) day(seed uint64) day {
 func (s Story) mishap(random *rand.Rand) *Mishap {
 	var chosen Mishap
 	switch which := random.IntN(20); {
+	case s.Controllers == nil && which < 18:
+		all := s.Mishaps(random, oftenOf(random))
+		chosen = all[random.IntN(len(all))]
+		chosen.Fault.Seed = random.Uint64()
 	case which < 11:
-		often := []float64{0.1, 0.3, 0.6}[random.IntN(3)]
+		often := oftenOf(random)
 		all := general(random, often)
 		if random.IntN(2) == 0 {
 			all = s.Mishaps(random, often)
@@ -61,6 +69,9 @@ func (s Story) mishap(random *rand.Rand) *Mishap {
 	}
 	return &chosen
 }
+
+// oftenOf chooses what part of the requests is hit.
+func oftenOf(random *rand.Rand) float64 { return []float64{0.1, 0.3, 0.6}[random.IntN(3)] }
 
 // users are the random numbers of what users do in a step; -1 is before the first one, and the number
 // of steps after the last.

@@ -75,7 +75,7 @@ func (w *World) begin(m Mishap, last int) {
 	}
 	end := func() {}
 	if m.Begin == nil {
-		m.Fault.Match.UserAgent = Agent
+		m.Fault.Match.UserAgent = Agent + m.Fault.Match.UserAgent
 		m.Fault.OnHit = func(fakeapi.Request) { w.Count("fault: " + m.Name) }
 		end = w.Server.Inject(m.Fault)
 	} else if ends := m.Begin(w); ends != nil {
@@ -109,18 +109,15 @@ func (w *World) calm() {
 	w.Tell("no more mishaps")
 }
 
-// general are mishaps that may happen to any controllers.
-func general(random *rand.Rand, often float64) []Mishap {
+// OfRequests are mishaps that may happen to any client that doesn't watch.
+func OfRequests(random *rand.Rand, often float64) []Mishap {
 	seed := random.Uint64()
-	watch := fakeapi.Match{Verb: "watch"}
-	read := fakeapi.Match{Verb: []string{"list", "watch"}[random.IntN(2)]}
 	all := []Mishap{
 		{Name: "refused", Fault: fakeapi.Fault{Refuse: true}, Blinds: true},
 		{Name: "answer lost", Fault: fakeapi.Fault{LoseResponse: true}, Blinds: true},
 		{Name: "conflict", Fault: fakeapi.Fault{
 			Match: fakeapi.Match{Verb: "update|patch"}, Status: fakeapi.Conflict(),
 		}},
-		{Name: "expired", Fault: fakeapi.Fault{Match: read, Status: fakeapi.Expired()}, Blinds: true},
 		{Name: "too many requests", Fault: fakeapi.Fault{
 			Status: fakeapi.TooManyRequests(int32(random.IntN(3))),
 		}, Blinds: true},
@@ -130,7 +127,18 @@ func general(random *rand.Rand, often float64) []Mishap {
 	for i := range all {
 		all[i].Fault.Probability, all[i].Fault.Seed = often, seed
 	}
+	return all
+}
+
+// general are mishaps that may happen to any controllers.
+func general(random *rand.Rand, often float64) []Mishap {
+	all := OfRequests(random, often)
+	watch := fakeapi.Match{Verb: "watch"}
+	read := fakeapi.Match{Verb: []string{"list", "watch"}[random.IntN(2)]}
 	return append(all,
+		Mishap{Name: "expired", Fault: fakeapi.Fault{
+			Match: read, Status: fakeapi.Expired(), Probability: often,
+		}, Blinds: true},
 		Mishap{Name: "watch cut", Fault: fakeapi.Fault{
 			Match: watch, CutAfterEvents: 1 + random.IntN(4), CutAbruptly: random.IntN(2) == 0,
 		}},
@@ -144,7 +152,8 @@ func general(random *rand.Rand, often float64) []Mishap {
 		Mishap{Name: "no end of the initial events",
 			Fault: fakeapi.Fault{Match: watch, NoInitialEventsEnd: true}},
 		lagging(random), skipping(random), travelling(random), doubled(random), skewed(random),
-		answering(random), answering(random), answering(random),
+		Answering(random, hostile.Ops...), Answering(random, hostile.Ops...),
+		Answering(random, hostile.Ops...),
 	)
 }
 
@@ -260,14 +269,14 @@ func skewed(random *rand.Rand) Mishap {
 		}}
 }
 
-// answering lets a proxy answer in the server's place.
-func answering(random *rand.Rand) Mishap {
+// Answering lets a proxy answer one of some operations in the server's place.
+func Answering(random *rand.Rand, ops ...hostile.Op) Mishap {
 	fault := hostile.Faults[random.IntN(len(hostile.Faults))]
 	for fault.IsStale() { // the controllers couldn't know; see lagging and travelling
 		fault = hostile.Faults[random.IntN(len(hostile.Faults))]
 	}
 	attack := hostile.Attack{
-		Fault: fault, On: hostile.Ops[random.IntN(len(hostile.Ops))],
+		Fault: fault, On: ops[random.IntN(len(ops))],
 		For: time.Duration(random.IntN(4)*15) * time.Second, Carried: random.IntN(2) == 0,
 	}
 	attack.Carried = attack.Carried && attack.On.IsWrite() && !fault.Spoils()

@@ -17,6 +17,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/controllers"
 	"github.com/loopwright/loopwright/internal/fakeapi"
@@ -121,7 +122,7 @@ func (w *World) halt() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.halted = true
-	for _, p := range append(slices.Clone(w.old), w.process) {
+	for _, p := range append(slices.Clone(w.old), w.process) { // only tellWrites halts, so it's there
 		p.crashed.Store(true)
 		p.stop()
 	}
@@ -162,16 +163,27 @@ func (w *World) newManager(p *process) (manager.Manager, error) {
 
 // emptyManager is the manager of a process, without controllers.
 func (w *World) emptyManager(p *process) (manager.Manager, error) {
+	return manager.New(w.connect(p, Agent), manager.Options{
+		Logger: logr.Discard(), Recorder: w.trace, Metrics: server.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: new(true)},
+	})
+}
+
+// connect is the way of a process to the server.
+func (w *World) connect(p *process, agent string) *rest.Config {
 	connection := w.connection()
-	connection.UserAgent = Agent
+	connection.UserAgent = agent
 	connection.WrapTransport = func(next http.RoundTripper) http.RoundTripper {
 		p.next, p.direct = way{w, next}, w.network != nil
 		return p
 	}
-	return manager.New(connection, manager.Options{
-		Logger: logr.Discard(), Recorder: w.trace, Metrics: server.Options{BindAddress: "0"},
-		Controller: config.Controller{SkipNameValidation: new(true)},
-	})
+	return connection
+}
+
+// Connect connects a process that a Cast plays. After kill, none of its requests reaches the server.
+func (w *World) Connect(name string) (connection *rest.Config, kill func()) {
+	p := &process{}
+	return w.connect(p, Agent+"-"+name), func() { p.crashed.Store(true) }
 }
 
 // KnowsTerminating sets whether the server knows status.terminatingReplicas, as those from 1.35 on

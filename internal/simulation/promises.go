@@ -62,12 +62,16 @@ const (
 	ActedOn Promise = "every change of the spec is acted on in the end"
 	// SameEnd: what users see in the end is what they see when nothing goes wrong.
 	SameEnd Promise = "the end is that of a run without mishaps"
+	// OneLeader: of the electors of one lock, no two lead at the same time, by the true time, which
+	// none of them knows. It holds from OnStartedLeading to its return, and with WaitForMissing even
+	// if the Lease is deleted. No mishap bends this.
+	OneLeader Promise = "never two leaders at a time"
 	// Quiet: once the end is reached, nothing is written any more for half an hour.
 	Quiet Promise = "nothing is written once the end is reached"
 )
 
 // Promises are all promises, in the order of a table.
-var Promises = []Promise{NeverMore, NeverFewer, NoStranger, NotTwice, ActedOn, SameEnd, Quiet}
+var Promises = []Promise{NeverMore, NeverFewer, NoStranger, NotTwice, OneLeader, ActedOn, SameEnd, Quiet}
 
 // JudgePods judges the changes of Pods: NeverMore, NeverFewer and NoStranger of ReplicaSets.
 func (w *World) JudgePods() {

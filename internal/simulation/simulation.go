@@ -45,13 +45,14 @@ type Add func(manager.Manager, controllers.Options) error
 
 // World is an API server, users, kubelets, and the process of the controllers.
 type World struct {
-	T      testing.TB
-	Server *fakeapi.Server
-	Live   client.WithWatch // the client of users and kubelets
-	Users  *rand.Rand       // for what users do
-	add    Add
-	wild   bool            // whether mishaps happen
-	trace  *trace.Recorder // nil: off
+	T       testing.TB
+	Server  *fakeapi.Server
+	Live    client.WithWatch // the client of users and kubelets
+	Users   *rand.Rand       // for what users do
+	add     Add
+	wild    bool            // whether mishaps happen
+	restFor time.Duration   // see Story.Rest
+	trace   *trace.Recorder // nil: off
 	// network stands between the controllers and the server. Outside a Story it's nil, and requests
 	// go over connections, which cost more than half of a run.
 	network *hostile.Network

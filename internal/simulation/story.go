@@ -27,8 +27,15 @@ type Story struct {
 	// Seeds is how many seeds to play, Short how many with -short, and Race how many with the race
 	// detector, which is slow.
 	Seeds, Short, Race uint64
-	Controllers        Add
-	Steps              int // of a day
+	// Controllers play in a process that crashes and starts again. If it's nil, the Cast plays
+	// processes of its own, and Mishaps are all there are.
+	Controllers Add
+	Steps       int // of a day
+	// Long is how long half of the steps last, the others being short. The default is so long that
+	// every cache must be up to date then.
+	Long time.Duration
+	// Rest is how long it takes until everything has come to an end. The default is half an hour.
+	Rest time.Duration
 	// Mishaps are those that are hardest for these controllers, besides those that may happen to
 	// any.
 	Mishaps func(random *rand.Rand, often float64) []Mishap
@@ -153,12 +160,17 @@ func taleOf(calm, wild ending) string {
 // play plays a day: a calm one if counts is nil.
 func (s Story) play(t *testing.T, seed uint64, parts kept, counts map[string]int) ending {
 	w := newDirect(t, s.Controllers)
+	if w.restFor = 30 * time.Minute; s.Rest > 0 {
+		w.restFor = s.Rest
+	}
 	if counts != nil {
 		w.wild, w.counts = true, counts
 		w.trace = recording()
 	}
 	w.Latency()
-	w.tellWrites()
+	if s.Controllers != nil {
+		w.tellWrites()
+	}
 	if w.wild { // a fault of watches hits only new ones, so none may last long
 		w.running = []*begun{{last: s.Steps, end: w.Server.Inject(fakeapi.Fault{
 			Match: fakeapi.Match{UserAgent: Agent, Verb: "watch"}, CutAfter: 3 * time.Minute,
@@ -167,9 +179,11 @@ func (s Story) play(t *testing.T, seed uint64, parts kept, counts map[string]int
 	cast := s.Cast(w)
 	w.Users = users(seed, -1)
 	cast.Begin()
-	w.Start()
+	if s.Controllers != nil {
+		w.Start()
+	}
 	for n, step := range s.day(seed) {
-		w.take(n, step, parts, func() {
+		w.take(n, step, step.pause == s.long(), parts, func() {
 			w.Users = users(seed, n)
 			cast.Act()
 		})
@@ -180,14 +194,16 @@ func (s Story) play(t *testing.T, seed uint64, parts kept, counts map[string]int
 	}
 	w.rest()
 	state := cast.State()
-	w.nothingIsWritten()
+	if s.Controllers != nil {
+		w.nothingIsWritten()
+	}
 	cast.Judge()
 	w.End()
 	return ending{state, w.broken, w.taleInOrder()}
 }
 
 // take takes a step of a day.
-func (w *World) take(n int, step step, parts kept, act func()) {
+func (w *World) take(n int, step step, isLong bool, parts kept, act func()) {
 	w.finish(func(b *begun) bool { return b.last < n })
 	if w.wild && step.mishap != nil && parts.has(itsMishap, n) {
 		w.begin(*step.mishap, n+step.lasts)
@@ -198,7 +214,7 @@ func (w *World) take(n int, step step, parts kept, act func()) {
 	if !parts.has(itsTime, n) {
 		return
 	}
-	if step.pause == long {
+	if isLong {
 		// A watch that stayed broken for longer than Memory would make the judge blame the
 		// controllers.
 		w.finish(func(b *begun) bool { return b.Blinds })
@@ -208,7 +224,7 @@ func (w *World) take(n int, step step, parts kept, act func()) {
 
 // rest waits until everything has come to an end. Nothing waits as long for its next try.
 func (w *World) rest() {
-	time.Sleep(30 * time.Minute)
+	time.Sleep(w.restFor)
 	synctest.Wait()
 }
 

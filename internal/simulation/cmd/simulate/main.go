@@ -32,6 +32,7 @@ var stories = []story{
 	{"deployment", "./controllers/deployment", "TestWhateverBreaksTheRolloutEnds"},
 	{"endpoints", "./controllers/endpoints", "TestWhateverBreaksTheEndpointsAreRight"},
 	{"endpointslices", "./controllers/endpoints", "TestWhateverBreaksTheSlicesAreRight"},
+	{"elector", "./manager/leaderelection", "TestWhateverBreaksOneReplicaLeads"},
 	{"garbagecollector", "./controllers/garbagecollector",
 		"TestWhateverBreaksNothingWithALivingOwnerIsDeletedAndNoGarbageIsLeft"},
 }
