@@ -12,6 +12,7 @@ import (
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/internal/simulation"
+	"github.com/loopwright/loopwright/internal/simulation/ours"
 	"github.com/loopwright/loopwright/manager/client"
 )
 
@@ -21,7 +22,7 @@ type world struct{ *simulation.World }
 // inWorld runs a test in a bubble. The controller does not run yet.
 func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{simulation.New(t, Add)}
+		w := &world{simulation.New(t, ours.Process(Add))}
 		test(t, w)
 	})
 }

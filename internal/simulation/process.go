@@ -11,30 +11,25 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/go-logr/logr"
-	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/rest"
 
-	"github.com/loopwright/loopwright/controllers"
 	"github.com/loopwright/loopwright/internal/fakeapi"
-	"github.com/loopwright/loopwright/manager"
-	"github.com/loopwright/loopwright/manager/cache"
-	"github.com/loopwright/loopwright/manager/config"
-	"github.com/loopwright/loopwright/manager/controller"
-	"github.com/loopwright/loopwright/manager/metrics/server"
+	"github.com/loopwright/loopwright/trace"
 )
 
 // lease is how long the next process waits after a crash. By then all requests of the crashed one
 // have arrived.
 const lease = 15 * time.Second
 
-// process is the process of the controllers. After a crash none of its requests reaches the server.
+// Process makes the process of some controllers. It connects to the API server as the configuration
+// says, and writes to the recorder if that isn't nil. run blocks until its context ends, and leaves
+// no goroutine behind. Nothing may run before run is called: it isn't if the World ends first.
+type Process func(*rest.Config, *trace.Recorder) (run func(context.Context) error, err error)
+
+// process is a Process that runs. After a crash none of its requests reaches the server.
 type process struct {
-	next    http.RoundTripper
 	direct  bool // there are no connections
 	crashed atomic.Bool
 	stop    context.CancelFunc
@@ -43,8 +38,14 @@ type process struct {
 
 var errCrashed = errors.New("the process has crashed")
 
+// crossing is the transport of a process: a process may have several clients.
+type crossing struct {
+	*process
+	next http.RoundTripper
+}
+
 // RoundTrip implements http.RoundTripper.
-func (p *process) RoundTrip(r *http.Request) (*http.Response, error) {
+func (p crossing) RoundTrip(r *http.Request) (*http.Response, error) {
 	if p.crashed.Load() {
 		return nil, errCrashed
 	}
@@ -73,8 +74,9 @@ func (w *World) Start() {
 	before := w.process
 	w.mu.Unlock()
 	p := &process{}
-	mgr, err := w.newManager(p)
-	for ; err != nil; mgr, err = w.newManager(p) {
+	connection := w.connect(p, Agent)
+	run, err := w.controllers(connection, w.trace)
+	for ; err != nil; run, err = w.controllers(connection, w.trace) {
 		if !w.wild {
 			w.T.Errorf("the process does not come up: %v", err)
 			return
@@ -95,7 +97,7 @@ func (w *World) Start() {
 	var ctx context.Context
 	ctx, p.stop = context.WithCancel(context.Background())
 	p.running.Go(func() {
-		switch err := mgr.Start(ctx); {
+		switch err := run(ctx); {
 		case err == nil || p.crashed.Load() || !w.isNewest(p):
 		case !w.wild:
 			w.T.Errorf("the process has ended: %v", err)
@@ -150,32 +152,13 @@ func (w *World) Restart() {
 	w.Start()
 }
 
-func (w *World) newManager(p *process) (manager.Manager, error) {
-	mgr, err := w.emptyManager(p)
-	if err != nil {
-		return nil, err
-	}
-	return mgr, w.add(mgr, controllers.Options{
-		Controller: controller.Options{GracePeriod: -1},
-		Probe:      controllers.ProbeOptions{Skip: true},
-	})
-}
-
-// emptyManager is the manager of a process, without controllers.
-func (w *World) emptyManager(p *process) (manager.Manager, error) {
-	return manager.New(w.connect(p, Agent), manager.Options{
-		Logger: logr.Discard(), Recorder: w.trace, Metrics: server.Options{BindAddress: "0"},
-		Controller: config.Controller{SkipNameValidation: new(true)},
-	})
-}
-
 // connect is the way of a process to the server.
 func (w *World) connect(p *process, agent string) *rest.Config {
+	p.direct = w.network != nil
 	connection := w.connection()
 	connection.UserAgent = agent
 	connection.WrapTransport = func(next http.RoundTripper) http.RoundTripper {
-		p.next, p.direct = way{w, next}, w.network != nil
-		return p
+		return crossing{p, way{w, next}}
 	}
 	return connection
 }
@@ -242,32 +225,6 @@ func (y way) RoundTrip(r *http.Request) (*http.Response, error) {
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(patch)), int64(len(patch))
 	return y.next.RoundTrip(r)
 }
-
-// RefusesMisuse checks that Add returns an error that says what it was doing if its controller
-// couldn't work: in a manager that has the controller already, in one whose cache can't wait for
-// the controller's writes, and if it would probe before its process is the leader. name is the
-// controller's name in errors, and index the text if the cache refuses its index.
-func RefusesMisuse(t *testing.T, add Add, name, index string) {
-	synctest.Test(t, func(t *testing.T) {
-		w := New(t, add)
-		mgr, err := w.newManager(&process{})
-		require.NoError(t, err)
-		skip := controllers.Options{Probe: controllers.ProbeOptions{Skip: true}}
-		require.ErrorContains(t, add(mgr, skip), index+": ")
-
-		mgr, err = w.emptyManager(&process{})
-		require.NoError(t, err)
-		require.ErrorContains(t, add(hasty{mgr}, skip),
-			name+": a controller that reads what it has written needs a cache")
-		warm := controllers.Options{Controller: controller.Options{EnableWarmup: new(true)}}
-		require.ErrorContains(t, add(mgr, warm), name+": EnableWarmup")
-	})
-}
-
-// hasty is a manager whose cache can't wait.
-type hasty struct{ manager.Manager }
-
-func (h hasty) GetCache() cache.Cache { return struct{ cache.Cache }{h.Manager.GetCache()} }
 
 // CrashAfter makes the process crash after the server has carried out a matching write. The next
 // process starts when the lease has expired.

@@ -29,10 +29,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
-	"github.com/loopwright/loopwright/controllers"
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/internal/hostile"
-	"github.com/loopwright/loopwright/manager"
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/trace"
 )
@@ -40,19 +38,16 @@ import (
 // Agent is the user agent of the controllers' requests.
 const Agent = "simulated-controllers"
 
-// Add adds controllers to the manager of their process.
-type Add func(manager.Manager, controllers.Options) error
-
 // World is an API server, users, kubelets, and the process of the controllers.
 type World struct {
-	T       testing.TB
-	Server  *fakeapi.Server
-	Live    client.WithWatch // the client of users and kubelets
-	Users   *rand.Rand       // for what users do
-	add     Add
-	wild    bool            // whether mishaps happen
-	restFor time.Duration   // see Story.Rest
-	trace   *trace.Recorder // nil: off
+	T           testing.TB
+	Server      *fakeapi.Server
+	Live        client.WithWatch // the client of users and kubelets
+	Users       *rand.Rand       // for what users do
+	controllers Process
+	wild        bool            // whether mishaps happen
+	restFor     time.Duration   // see Story.Rest
+	trace       *trace.Recorder // nil: off
 	// network stands between the controllers and the server. Outside a Story it's nil, and requests
 	// go over connections, which cost more than half of a run.
 	network *hostile.Network
@@ -79,15 +74,15 @@ type World struct {
 }
 
 // New makes a World without faults, in which no process runs yet. It ends with the test.
-func New(t testing.TB, add Add) *World {
-	w := empty(t, add)
+func New(t testing.TB, controllers Process) *World {
+	w := empty(t, controllers)
 	w.dial(w.connection())
 	return w
 }
 
 // newDirect is New for a Story: without connections.
-func newDirect(t testing.TB, add Add) *World {
-	w := empty(t, add)
+func newDirect(t testing.TB, controllers Process) *World {
+	w := empty(t, controllers)
 	w.network = hostile.New(w.Server)
 	users := w.connection()
 	users.Transport = w.Server.Transport()
@@ -95,9 +90,9 @@ func newDirect(t testing.TB, add Add) *World {
 	return w
 }
 
-func empty(t testing.TB, add Add) *World {
+func empty(t testing.TB, controllers Process) *World {
 	w := &World{
-		T: t, add: add, done: make(chan struct{}), counts: map[string]int{},
+		T: t, controllers: controllers, done: make(chan struct{}), counts: map[string]int{},
 		bent: map[Promise][]span{},
 		Server: fakeapi.New(fakeapi.Options{
 			NoManagedFields: true, WatchTimeout: 10_000 * time.Hour,

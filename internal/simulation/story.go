@@ -29,7 +29,7 @@ type Story struct {
 	Seeds, Short, Race uint64
 	// Controllers play in a process that crashes and starts again. If it's nil, the Cast plays
 	// processes of its own, and Mishaps are all there are.
-	Controllers Add
+	Controllers Process
 	Steps       int // of a day
 	// Long is how long half of the steps last, the others being short. The default is so long that
 	// every cache must be up to date then.

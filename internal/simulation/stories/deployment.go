@@ -14,7 +14,7 @@ import (
 // Deployment is the story of a Deployment, for the controllers of Deployments and of ReplicaSets. Users
 // change the template, scale, pause, resume, roll back, delete and adopt; some images are bad. On the
 // way, the surge and the unavailability must be respected.
-func Deployment(both simulation.Add) simulation.Story {
+func Deployment(both simulation.Process) simulation.Story {
 	return simulation.Story{
 		// few seeds are enough for the race detector
 		Name: "deployment", Seeds: 60, Short: 8, Race: 6,

@@ -20,7 +20,7 @@ import (
 // Endpoints is the story of three Services and the Pods that they select. Users make, change and delete
 // them, and touch Endpoints themselves. In the end, the Endpoints must be as the Services and Pods say:
 // see services.go.
-func Endpoints(controller simulation.Add) simulation.Story {
+func Endpoints(controller simulation.Process) simulation.Story {
 	return simulation.Story{
 		Name: "endpoints", Seeds: 60, Short: 15, Race: 15,
 		Controllers: controller, Steps: 15, Mishaps: endpointsMishaps, Crashes: endpointsCrashes,

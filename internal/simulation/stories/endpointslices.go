@@ -23,7 +23,7 @@ const MostPerSlice = 3
 // EndpointSlices is the story of Endpoints for the controller of EndpointSlices, with a user who also
 // changes slices. No garbage collector runs, so the slices of a deleted Service stay, and the judge
 // ignores them.
-func EndpointSlices(controller simulation.Add) simulation.Story {
+func EndpointSlices(controller simulation.Process) simulation.Story {
 	return simulation.Story{
 		Name: "endpointslices", Seeds: 40, Short: 6, Race: 6,
 		Controllers: controller, Steps: 15, Mishaps: sliceMishaps, Crashes: sliceCrashes,

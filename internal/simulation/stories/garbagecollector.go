@@ -22,7 +22,7 @@ import (
 // and other finalizers keep some objects for a while. On the way, the collector must delete no object
 // that has a living owner, and let no owner go that waits for a dependent. In the end, nothing may be
 // left that has only absent owners, and nothing may wait.
-func GarbageCollector(collector simulation.Add) simulation.Story {
+func GarbageCollector(collector simulation.Process) simulation.Story {
 	return simulation.Story{
 		Name: "garbagecollector", Seeds: 60, Short: 15, Race: 10,
 		Controllers: collector, Steps: 15,

@@ -21,7 +21,7 @@ import (
 // delete and relabel, a kubelet starts and ends Pods, and some of them fail. On the way, the
 // controller must create no Pod too many, delete none that is needed, and adopt none for a ReplicaSet
 // that is gone.
-func ReplicaSet(controllers simulation.Add) simulation.Story {
+func ReplicaSet(controllers simulation.Process) simulation.Story {
 	return simulation.Story{
 		Name: "replicaset", Seeds: 100, Short: 15, Race: 25,
 		Controllers: controllers, Steps: 12, Mishaps: podMishaps, Crashes: podCrashes,
