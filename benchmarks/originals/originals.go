@@ -21,7 +21,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
@@ -140,9 +139,17 @@ func startGarbage(ctx context.Context, m *manager) error {
 	if err != nil {
 		return err
 	}
-	mapper := restmapper.NewDeferredDiscoveryRESTMapper(
-		memory.NewMemCacheClient(m.client.Discovery()))
-	m.running.Go(func() { wait.UntilWithContext(ctx, func(context.Context) { mapper.Reset() }, syncPeriod) })
+	known := &kinds{}
+	if err := known.ask(m.client.Discovery()); err != nil {
+		return err
+	}
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(known)
+	m.running.Go(func() {
+		wait.Until(func() {
+			_ = known.ask(m.client.Discovery()) // see kinds
+			mapper.Reset()
+		}, syncPeriod, ctx.Done())
+	})
 	others := metadatainformer.NewSharedInformerFactory(objects, resyncPeriod)
 	started := make(chan struct{})
 	close(started) // the informers that are there by then: none

@@ -19,22 +19,42 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 )
 
-// story is a row of the table: the test that plays it.
-type story struct{ name, pack, test string }
+// story is a row of the table: the test that plays it, in a package of a module.
+type story struct{ name, module, pack, test string }
 
 var stories = []story{
-	{"replicaset", "./controllers/replicaset", "TestWhateverBreaksThePodsAreRight"},
-	{"deployment", "./controllers/deployment", "TestWhateverBreaksTheRolloutEnds"},
-	{"endpoints", "./controllers/endpoints", "TestWhateverBreaksTheEndpointsAreRight"},
-	{"endpointslices", "./controllers/endpoints", "TestWhateverBreaksTheSlicesAreRight"},
-	{"elector", "./manager/leaderelection", "TestWhateverBreaksOneReplicaLeads"},
-	{"garbagecollector", "./controllers/garbagecollector",
+	{"replicaset", ".", "./controllers/replicaset", "TestWhateverBreaksThePodsAreRight"},
+	{"deployment", ".", "./controllers/deployment", "TestWhateverBreaksTheRolloutEnds"},
+	{"endpoints", ".", "./controllers/endpoints", "TestWhateverBreaksTheEndpointsAreRight"},
+	{"endpointslices", ".", "./controllers/endpoints", "TestWhateverBreaksTheSlicesAreRight"},
+	{"elector", ".", "./manager/leaderelection", "TestWhateverBreaksOneReplicaLeads"},
+	{"garbagecollector", ".", "./controllers/garbagecollector",
 		"TestWhateverBreaksNothingWithALivingOwnerIsDeletedAndNoGarbageIsLeft"},
+}
+
+func (s story) isOriginal() bool { return s.module != "." }
+
+// String returns the name in tables.
+func (s story) String() string {
+	if s.isOriginal() {
+		return "Kubernetes' " + s.name
+	}
+	return s.name
+}
+
+// originals are the same stories, with Kubernetes' own controllers.
+var originals = []story{
+	{"replicaset", "benchmarks/originals", ".", "TestReplicaSet"},
+	{"deployment", "benchmarks/originals", ".", "TestDeployment"},
+	{"endpoints", "benchmarks/originals", ".", "TestEndpoints"},
+	{"endpointslices", "benchmarks/originals", ".", "TestEndpointSlices"},
+	{"garbagecollector", "benchmarks/originals", ".", "TestGarbageCollector"},
 }
 
 type options struct {
@@ -45,12 +65,16 @@ type options struct {
 	patience time.Duration // for shrinking
 	workers  int
 	dir      string
+
+	originals bool
 }
 
 func main() {
 	o := options{}
 	flags := flag.NewFlagSet("simulate", flag.ExitOnError) // the tests' are in flag.CommandLine
 	controller := flags.String("controller", "", "play only this one's: "+names())
+	flags.BoolVar(&o.originals, "originals", false,
+		"play Kubernetes' own controllers, too, and compare how often each promise is broken")
 	flags.Uint64Var(&o.seeds, "seeds", 1000, "how many days to play for each controller")
 	flags.Uint64Var(&o.first, "first", 0, "the first seed")
 	flags.Int64Var(&o.seed, "seed", -1, "play only this day, and tell its shortest story if it fails")
@@ -79,10 +103,22 @@ func names() string {
 	return strings.Join(all, ", ")
 }
 
+// stories are those to choose from. A single day with the originals is without ours.
+func (o options) stories() []story {
+	switch {
+	case !o.originals:
+		return stories
+	case o.seed >= 0:
+		return originals
+	default:
+		return slices.Concat(stories, originals)
+	}
+}
+
 // run plays the stories, and reports whether a day failed.
 func (o options) run(ctx context.Context, controller string) (failed bool, err error) {
 	var chosen []story
-	for _, s := range stories {
+	for _, s := range o.stories() {
 		if controller == "" || controller == s.name {
 			chosen = append(chosen, s)
 		}
@@ -107,10 +143,11 @@ func (o options) run(ctx context.Context, controller string) (failed bool, err e
 		if err := ctx.Err(); err != nil {
 			break
 		}
-		if row.failed() > 0 {
-			failed = true
-			o.tell(ctx, s, binary, row)
+		if row.failed() == 0 || s.isOriginal() && o.seed < 0 {
+			continue
 		}
+		failed = true
+		o.tell(ctx, s, binary, row)
 	}
 	printTable(table)
 	return failed, ctx.Err()
@@ -121,12 +158,13 @@ func (o options) compile(ctx context.Context, s story) (binary string, err error
 	if err := os.MkdirAll(o.dir, 0o755); err != nil {
 		return "", fmt.Errorf("making a directory for the tests: %w", err)
 	}
-	binary, err = filepath.Abs(filepath.Join(o.dir, filepath.Base(s.pack)+".test"))
+	binary, err = filepath.Abs(filepath.Join(o.dir, filepath.Base(s.module), s.name+".test"))
 	if err != nil {
 		return "", err
 	}
 	fmt.Printf("%s: compiling %s\n", s.name, s.pack)
-	command := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-o", binary, s.pack)
+	command := exec.CommandContext(ctx, "go", "-C", s.module, "test", "-c", "-vet=off", "-o", binary,
+		s.pack)
 	command.Stdout, command.Stderr = os.Stdout, os.Stderr
 	if err := command.Run(); err != nil {
 		return "", fmt.Errorf("compiling the tests of %s: %w", s.pack, err)
@@ -160,7 +198,7 @@ func (o options) play(ctx context.Context, s story, binary string) row {
 	take := func() (first, count uint64) {
 		mu.Lock()
 		defer mu.Unlock()
-		if r.failed() >= enough {
+		if r.failed() >= enough && !o.originals { // a comparison counts all of them
 			return 0, 0
 		}
 		first, count = next, min(each, end-next)

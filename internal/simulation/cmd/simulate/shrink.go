@@ -103,7 +103,11 @@ func (f *found) print(s story, seed uint64) {
 	for _, what := range f.day.broken {
 		fmt.Println(what)
 	}
-	fmt.Printf("\nagain:    make simulate CONTROLLER=%s SEED=%d ONLY=%s\n", s.name, seed,
+	whose := ""
+	if s.isOriginal() {
+		whose = " ORIGINALS=1"
+	}
+	fmt.Printf("\nagain:    make simulate%s CONTROLLER=%s SEED=%d ONLY=%s\n", whose, s.name, seed,
 		strings.Join(f.parts, ","))
 	fmt.Printf("in X-ray: go run ./cmd/loopwright xray %s\n", f.record)
 }

@@ -26,12 +26,12 @@ func printTable(table []row) {
 		if r.took > 0 {
 			perSecond = float64(r.played) / r.took.Seconds()
 		}
-		fmt.Fprintf(out, "%s\t%d\t%d\t%v\t%.1f\t%v\n", r.story.name, r.played, r.failed(),
+		fmt.Fprintf(out, "%s\t%d\t%d\t%v\t%.1f\t%v\n", r.story, r.played, r.failed(),
 			r.took.Round(time.Second), perSecond, r.seeds())
 	}
 	fmt.Fprint(out, "\nbroken in this many days")
 	for _, r := range table {
-		fmt.Fprint(out, "\t", r.story.name)
+		fmt.Fprint(out, "\t", r.story)
 	}
 	fmt.Fprintln(out)
 	for _, promise := range simulation.Promises {
