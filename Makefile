@@ -234,9 +234,9 @@ operators: ## Run the tests of operators that others wrote, on controller-runtim
 	cd benchmarks && go run ./cmd/operators -run '$(RUN)'
 
 .PHONY: simulate
-simulate: ## Play 1,000 bad days for each controller, and shrink the first that fails; SEEDS=10000, CONTROLLER=replicaset, SEED=7
-	@go run ./internal/simulation/cmd/simulate -seeds $(or $(SEEDS),1000) $(if $(CONTROLLER),-controller $(CONTROLLER)) \
-		$(if $(SEED),-seed $(SEED)) $(if $(ONLY),-only $(ONLY))
+simulate: $(if $(MINE)$(MINI),$(COURSE)) ## Play 1,000 bad days for each controller, and shrink the first that fails; SEEDS=10000, CONTROLLER=replicaset, SEED=7. MINE=1: with your ReplicaSet and Deployment, MINI=1: with mini's, ORIGINALS=1: with Kubernetes', too
+	@$(if $(MINE)$(MINI),$(COURSE) exam $(if $(MINE),--mine) -- -shrink 30s,go run ./internal/simulation/cmd/simulate $(if $(ORIGINALS),-originals)) \
+		-seeds $(or $(SEEDS),1000) $(if $(CONTROLLER),-controller $(CONTROLLER)) $(if $(SEED),-seed $(SEED)) $(if $(ONLY),-only $(ONLY))
 
 .PHONY: walkthroughs
 walkthroughs: ## Play the walk-throughs of kubernetes.io with Kubernetes' own controllers, mini's and the library's

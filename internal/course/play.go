@@ -111,8 +111,20 @@ func (r *Repo) playOn(ctx context.Context, dir string, overlay Overlay, added ma
 // Bench measures what a chapter builds, beside the library's and the originals'; with mine, the learner's, too.
 func (r *Repo) Bench(ctx context.Context, c Chapter, mine bool, status io.Writer) (exitCode int, err error) {
 	args := []string{"-C", "benchmarks", "run", "./cmd/chapters", "-chapter", strconv.Itoa(c.Number)}
+	return r.goRunOnMini(ctx, args, c.Number, mine, status)
+}
+
+// Exam plays bad days with mini's ReplicaSets and Deployments; with mine, with the learner's files.
+func (r *Repo) Exam(ctx context.Context, flags []string, mine bool, status io.Writer) (exitCode int, err error) {
+	args := append([]string{"run", "./internal/simulation/cmd/simulate", "-mini"}, flags...)
+	return r.goRunOnMini(ctx, args, len(r.Order), mine, status)
+}
+
+// goRunOnMini runs a command that compiles mini itself. With mine, the command's flag -overlay says which of the
+// files up to a chapter are the learner's.
+func (r *Repo) goRunOnMini(ctx context.Context, args []string, number int, mine bool, status io.Writer) (exitCode int, err error) {
 	if mine {
-		overlay, added, err := r.learnersMini(c.Number, status)
+		overlay, added, err := r.learnersMini(number, status)
 		if err != nil {
 			return 0, err
 		}

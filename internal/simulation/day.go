@@ -67,6 +67,9 @@ func (s Story) mishap(random *rand.Rand) *Mishap {
 	default:
 		return nil
 	}
+	if s.Bends != nil {
+		chosen.Bends = append(chosen.Bends, s.Bends(chosen)...)
+	}
 	return &chosen
 }
 

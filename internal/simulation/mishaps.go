@@ -21,10 +21,15 @@ type Mishap struct {
 	Begin func(*World) (end func())
 	// Blinds says that the controllers may be unable to watch while it lasts.
 	Blinds bool
+	// losesAnswers says that Begin lets the server carry writes out whose answers don't arrive.
+	losesAnswers bool
 	// Bends are the promises that the controllers' contract doesn't keep in the face of it: see
 	// promises.go.
 	Bends []Promise
 }
+
+// LosesAnswers reports whether the server may carry a write out of which the controllers don't know.
+func (m Mishap) LosesAnswers() bool { return m.losesAnswers || m.Fault.LoseResponse }
 
 // String returns the mishap in a line, with its numbers.
 func (m Mishap) String() string {
@@ -288,8 +293,11 @@ func Answering(random *rand.Rand, ops ...hostile.Op) Mishap {
 	if attack.Carried {
 		name += ", which the server has carried out"
 	}
-	return Mishap{Name: name, Begin: func(w *World) func() {
-		w.network.Begin(attack)
-		return nil
-	}}
+	return Mishap{
+		Name: name, losesAnswers: attack.Carried || attack.On.IsWrite() && fault.Spoils(),
+		Begin: func(w *World) func() {
+			w.network.Begin(attack)
+			return nil
+		},
+	}
 }

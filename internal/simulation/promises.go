@@ -77,7 +77,7 @@ var Promises = []Promise{NeverMore, NeverFewer, NoStranger, NotTwice, OneLeader,
 func (w *World) JudgePods() {
 	j := &podJudge{
 		World: w, sets: map[types.UID]*counting{}, last: map[types.UID]*corev1.Pod{},
-		counted: map[types.UID]time.Time{},
+		labels: map[types.UID]*History[labels.Set]{},
 	}
 	for _, change := range w.Changes() {
 		switch object := change.Object.(type) {
@@ -95,8 +95,7 @@ type podJudge struct {
 	*World
 	sets map[types.UID]*counting
 	last map[types.UID]*corev1.Pod
-	// counted is when a Pod last counted for a ReplicaSet, if it has done so.
-	counted map[types.UID]time.Time
+	labels map[types.UID]*History[labels.Set] // of Pods
 }
 
 // counting is what the judge knows of one ReplicaSet.
@@ -137,9 +136,10 @@ func (j *podJudge) see(change Change, pod *corev1.Pod) {
 	before := j.last[pod.UID]
 	was, is := j.countsFor(before), j.countsFor(pod)
 	j.last[pod.UID] = pod
-	if was != "" {
-		j.counted[pod.UID] = change.At
+	if j.labels[pod.UID] == nil {
+		j.labels[pod.UID] = &History[labels.Set]{}
 	}
+	j.labels[pod.UID].Add(change.At, pod.Labels)
 	if change.IsGone {
 		is = ""
 	}
@@ -153,10 +153,11 @@ func (j *podJudge) see(change Change, pod *corev1.Pod) {
 	}
 }
 
-// countedLately reports whether a Pod counted for a ReplicaSet within the Memory.
-func (j *podJudge) countedLately(pod types.UID, at time.Time) bool {
-	last, ever := j.counted[pod]
-	return ever && at.Sub(last) < Memory
+// matchedLately reports whether a ReplicaSet's selector matched a Pod within the Memory.
+func (j *podJudge) matchedLately(pod, set types.UID, at time.Time) bool {
+	return slices.ContainsFunc(j.labels[pod].Lately(at), func(l labels.Set) bool {
+		return j.of(set).selector.Matches(l)
+	})
 }
 
 // strangers judges NoStranger.
@@ -174,7 +175,7 @@ func (j *podJudge) strangers(change Change, before, pod *corev1.Pod) {
 		case had.Kind != "ReplicaSet":
 			j.Breaks(NoStranger, change.At, "the Pod %s was deleted, and it belongs to the %s %s",
 				pod.Name, had.Kind, had.Name)
-		case IsActive(before) && !j.countedLately(pod.UID, change.At):
+		case IsActive(before) && !j.matchedLately(pod.UID, had.UID, change.At):
 			j.Breaks(NoStranger, change.At,
 				"the Pod %s was deleted, and the ReplicaSet's selector doesn't match it", pod.Name)
 		}

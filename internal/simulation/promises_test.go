@@ -165,6 +165,15 @@ func TestTheJudgeOfPodsSeesEachBrokenPromise(t *testing.T) {
 			time.Sleep(Memory)
 			h.delete(pod)
 		}, []Promise{NeverMore, NoStranger}},
+		"a Pod that was relabelled just before it was adopted": {func(h history) {
+			rs, pod := h.set("web", 0, nil), h.pod("a", nil)
+			h.deeds.asked.Add(time.Now(), struct{}{})
+			Edit(h.World, pod, func(pod *corev1.Pod) { pod.Labels = nil })
+			Edit(h.World, pod, func(pod *corev1.Pod) {
+				pod.OwnerReferences = []metav1.OwnerReference{ownedBy(rs)}
+			})
+			h.delete(pod)
+		}, nil},
 		"an adoption without a question": {func(h history) {
 			rs, pod := h.set("web", 1, nil), h.pod("a", nil)
 			Edit(h.World, pod, func(pod *corev1.Pod) {

@@ -39,6 +39,9 @@ type Story struct {
 	// Mishaps are those that are hardest for these controllers, besides those that may happen to
 	// any.
 	Mishaps func(random *rand.Rand, often float64) []Mishap
+	// Bends are the promises that these controllers don't keep in the face of a mishap, besides those
+	// that nobody's controllers keep then. Their documentation has to say so. It may be nil.
+	Bends func(Mishap) []Promise
 	// Crashes are the writes after which the process may die.
 	Crashes []fakeapi.Match
 	// Cast makes the users.

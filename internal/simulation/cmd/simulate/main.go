@@ -40,6 +40,8 @@ var stories = []story{
 
 func (s story) isOriginal() bool { return s.module != "." }
 
+func (s story) isMini() bool { return s.pack == "./internal/minis" }
+
 // String returns the name in tables.
 func (s story) String() string {
 	if s.isOriginal() {
@@ -57,6 +59,12 @@ var originals = []story{
 	{"garbagecollector", "benchmarks/originals", ".", "TestGarbageCollector"},
 }
 
+// minis are the stories that mini's controllers play, or those that a learner wrote.
+var minis = []story{
+	{"replicaset", ".", "./internal/minis", "TestReplicaSet"},
+	{"deployment", ".", "./internal/minis", "TestDeployment"},
+}
+
 type options struct {
 	seeds    uint64
 	seed     int64 // only this one, unless it's negative
@@ -67,14 +75,18 @@ type options struct {
 	dir      string
 
 	originals bool
+	mini      bool
+	overlay   string // of the go command: a learner's files in the place of mini's
 }
 
 func main() {
 	o := options{}
 	flags := flag.NewFlagSet("simulate", flag.ExitOnError) // the tests' are in flag.CommandLine
-	controller := flags.String("controller", "", "play only this one's: "+names())
+	controller := flags.String("controller", "", "play only this one's: "+names(stories))
 	flags.BoolVar(&o.originals, "originals", false,
 		"play Kubernetes' own controllers, too, and compare how often each promise is broken")
+	flags.BoolVar(&o.mini, "mini", false, "play mini's controllers, and tell each day that they don't survive")
+	flags.StringVar(&o.overlay, "overlay", "", "play them with the files of this overlay of the go command")
 	flags.Uint64Var(&o.seeds, "seeds", 1000, "how many days to play for each controller")
 	flags.Uint64Var(&o.first, "first", 0, "the first seed")
 	flags.Int64Var(&o.seed, "seed", -1, "play only this day, and tell its shortest story if it fails")
@@ -95,9 +107,9 @@ func main() {
 	}
 }
 
-func names() string {
+func names(of []story) string {
 	var all []string
-	for _, s := range stories {
+	for _, s := range of {
 		all = append(all, s.name)
 	}
 	return strings.Join(all, ", ")
@@ -106,6 +118,8 @@ func names() string {
 // stories are those to choose from. A single day with the originals is without ours.
 func (o options) stories() []story {
 	switch {
+	case o.mini:
+		return minis
 	case !o.originals:
 		return stories
 	case o.seed >= 0:
@@ -124,7 +138,8 @@ func (o options) run(ctx context.Context, controller string) (failed bool, err e
 		}
 	}
 	if len(chosen) == 0 {
-		return false, fmt.Errorf("no controller is called %q: there are %s", controller, names())
+		return false, fmt.Errorf("no controller is called %q: there are %s", controller,
+			names(o.stories()))
 	}
 	if o.seed >= 0 {
 		if controller == "" {
@@ -163,8 +178,8 @@ func (o options) compile(ctx context.Context, s story) (binary string, err error
 		return "", err
 	}
 	fmt.Printf("%s: compiling %s\n", s.name, s.pack)
-	command := exec.CommandContext(ctx, "go", "-C", s.module, "test", "-c", "-vet=off", "-o", binary,
-		s.pack)
+	command := exec.CommandContext(ctx, "go", "-C", s.module, "test", "-c", "-vet=off",
+		"-overlay="+o.overlay, "-o", binary, s.pack)
 	command.Stdout, command.Stderr = os.Stdout, os.Stderr
 	if err := command.Run(); err != nil {
 		return "", fmt.Errorf("compiling the tests of %s: %w", s.pack, err)
@@ -267,20 +282,41 @@ func (o options) playSome(
 	}
 }
 
-// tell shrinks the first day that failed, and tells its story.
+// asked is what of the Makefile's variables says whose controllers play.
+func (o options) asked() string {
+	switch {
+	case o.overlay != "":
+		return " MINE=1"
+	case o.mini:
+		return " MINI=1"
+	case o.originals:
+		return " ORIGINALS=1"
+	}
+	return ""
+}
+
+// tell says which days failed, and tells the story of the first, or of each if the controllers are a learner's.
 func (o options) tell(ctx context.Context, s story, binary string, r row) {
-	seed := r.first()
-	for _, other := range r.seeds() {
-		fmt.Printf("\n%s, seed %d:\n", s.name, other)
-		for _, what := range r.broken[other] {
+	for _, seed := range r.seeds() {
+		fmt.Printf("\n%s, seed %d:\n", s.name, seed)
+		for _, what := range r.broken[seed] {
 			fmt.Println("  " + what)
 		}
+		if s.isMini() || seed == r.first() {
+			o.tellShortest(ctx, s, binary, seed, r.broken[seed])
+		}
 	}
+}
+
+// tellShortest shrinks a day, and tells its story.
+func (o options) tellShortest(
+	ctx context.Context, s story, binary string, seed uint64, broken []string,
+) {
 	fmt.Printf("\nshrinking seed %d, for %v at most\n", seed, o.patience)
 	w := worker{
 		binary: binary, story: s, first: seed, count: 1, only: o.only, tries: 3, tells: true,
 		record: filepath.Join(filepath.Dir(binary), fmt.Sprintf("%s-%d.jsonl", s.name, seed)),
 	}
-	found := shrink(ctx, w, promiseOf(r.broken[seed][0]), o.patience)
-	found.print(s, seed)
+	found := shrink(ctx, w, promiseOf(broken[0]), o.patience)
+	found.print(s, seed, o.asked())
 }

@@ -90,7 +90,7 @@ func promiseOf(what string) string {
 }
 
 // print tells the story.
-func (f *found) print(s story, seed uint64) {
+func (f *found) print(s story, seed uint64, whose string) {
 	if f.of == 0 {
 		fmt.Println("It can't be shrunk: it doesn't fail each time, or its process dies.")
 		return
@@ -102,10 +102,6 @@ func (f *found) print(s story, seed uint64) {
 	fmt.Printf("):\n\n%s\n\n", strings.Join(f.day.tale, "\n"))
 	for _, what := range f.day.broken {
 		fmt.Println(what)
-	}
-	whose := ""
-	if s.isOriginal() {
-		whose = " ORIGINALS=1"
 	}
 	fmt.Printf("\nagain:    make simulate%s CONTROLLER=%s SEED=%d ONLY=%s\n", whose, s.name, seed,
 		strings.Join(f.parts, ","))

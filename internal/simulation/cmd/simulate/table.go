@@ -12,7 +12,7 @@ import (
 )
 
 func (r *row) seeds() []uint64 {
-	return slices.Sorted(maps.Keys(r.broken))[:min(5, len(r.broken))]
+	return slices.Sorted(maps.Keys(r.broken))[:min(enough, len(r.broken))]
 }
 
 func (r *row) first() uint64 { return r.seeds()[0] }
