@@ -93,8 +93,8 @@ func (w *World) JudgePods() {
 
 type podJudge struct {
 	*World
-	sets map[types.UID]*counting
-	last map[types.UID]*corev1.Pod
+	sets   map[types.UID]*counting
+	last   map[types.UID]*corev1.Pod
 	labels map[types.UID]*History[labels.Set] // of Pods
 }
 

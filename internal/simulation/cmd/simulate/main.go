@@ -173,7 +173,7 @@ func (o options) compile(ctx context.Context, s story) (binary string, err error
 	if err := os.MkdirAll(o.dir, 0o755); err != nil {
 		return "", fmt.Errorf("making a directory for the tests: %w", err)
 	}
-	binary, err = filepath.Abs(filepath.Join(o.dir, filepath.Base(s.module), s.name+".test"))
+	binary, err = filepath.Abs(filepath.Join(o.dir, filepath.Base(s.module), s.name+o.whose()+".test"))
 	if err != nil {
 		return "", err
 	}
@@ -282,15 +282,15 @@ func (o options) playSome(
 	}
 }
 
-// asked is what of the Makefile's variables says whose controllers play.
-func (o options) asked() string {
+// whose is the Makefile's variable that says whose controllers play, or "" for the library's.
+func (o options) whose() string {
 	switch {
 	case o.overlay != "":
-		return " MINE=1"
+		return "MINE"
 	case o.mini:
-		return " MINI=1"
+		return "MINI"
 	case o.originals:
-		return " ORIGINALS=1"
+		return "ORIGINALS"
 	}
 	return ""
 }
@@ -318,5 +318,5 @@ func (o options) tellShortest(
 		record: filepath.Join(filepath.Dir(binary), fmt.Sprintf("%s-%d.jsonl", s.name, seed)),
 	}
 	found := shrink(ctx, w, promiseOf(broken[0]), o.patience)
-	found.print(s, seed, o.asked())
+	found.print(s, seed, o.whose())
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -25,10 +26,7 @@ func shrink(ctx context.Context, w worker, promise string, patience time.Duratio
 	ends := time.Now().Add(patience)
 	f := found{record: w.record}
 	fails := func(parts []string) bool {
-		w.only = strings.Join(parts, ",")
-		if len(parts) == 0 {
-			w.only = "none"
-		}
+		w.only = onlyOf(parts)
 		var played day
 		w.run(ctx, func(d day) { played = d })
 		f.plays++
@@ -55,6 +53,9 @@ func shrink(ctx context.Context, w worker, promise string, patience time.Duratio
 	fails(f.parts) // the recording is that of the last play
 	return f
 }
+
+// onlyOf is the value of ONLY for some parts: nothing would be all of them.
+func onlyOf(parts []string) string { return cmp.Or(strings.Join(parts, ","), "none") }
 
 // minimize returns a subset of parts that fails, in their order, and reports whether it gave up
 // early: no part can be left out of the subset, unless goes becomes false before that's known.
@@ -103,7 +104,10 @@ func (f *found) print(s story, seed uint64, whose string) {
 	for _, what := range f.day.broken {
 		fmt.Println(what)
 	}
+	if whose != "" {
+		whose = " " + whose + "=1"
+	}
 	fmt.Printf("\nagain:    make simulate%s CONTROLLER=%s SEED=%d ONLY=%s\n", whose, s.name, seed,
-		strings.Join(f.parts, ","))
+		onlyOf(f.parts))
 	fmt.Printf("in X-ray: go run ./cmd/loopwright xray %s\n", f.record)
 }
