@@ -81,6 +81,8 @@ func (w *recorded) Write(p []byte) (int, error) { return w.body.Write(p) }
 func (d direct) stream(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	reader, writer := io.Pipe()
+	// A client that has lost interest closes the connection, even one that has left the body open.
+	context.AfterFunc(ctx, func() { reader.CloseWithError(context.Cause(ctx)) })
 	w := &streamed{header: http.Header{}, begun: make(chan struct{}), body: writer}
 	ended := make(chan struct{})
 	go func() {

@@ -228,6 +228,20 @@ func TestACrashComesAfterTheWriteAndBeforeItsAnswer(t *testing.T) {
 	})
 }
 
+// Requests that a dead process still sends would be those of a second one.
+func TestADeadProcessWritesNothing(t *testing.T) {
+	watched(t, func(t *testing.T, w *World, _ *witness, _ func(string)) {
+		connection, kill := w.Connect("other")
+		c, err := client.New(connection, client.Options{Mapper: usersMapper()})
+		require.NoError(t, err)
+		require.NoError(t, c.Create(t.Context(), named("before")))
+		kill()
+		require.Error(t, c.Create(t.Context(), named("after")))
+		err = w.Live.Get(t.Context(), client.ObjectKeyFromObject(named("after")), named("after"))
+		require.True(t, apierrors.IsNotFound(err))
+	})
+}
+
 func TestClocksOfKubeletsJumpAndComeBack(t *testing.T) {
 	watched(t, func(t *testing.T, w *World, _ *witness, _ func(string)) {
 		w.begin(skewed(random()), 1)

@@ -49,16 +49,35 @@ func (p crossing) RoundTrip(r *http.Request) (*http.Response, error) {
 	if p.crashed.Load() {
 		return nil, errCrashed
 	}
+	send := p.next.RoundTrip
 	if p.direct && r.Method != http.MethodGet {
-		// A write that was sent arrives, whatever has become of its sender.
-		r = r.WithContext(context.WithoutCancel(r.Context()))
+		send = p.write
 	}
-	response, err := p.next.RoundTrip(r)
+	response, err := send(r)
 	if p.crashed.Load() && err == nil {
 		response.Body.Close()
 		return nil, errCrashed
 	}
 	return response, err
+}
+
+// write sends a write, which arrives even if its sender waits no longer.
+func (p crossing) write(r *http.Request) (*http.Response, error) {
+	type answer struct {
+		response *http.Response
+		err      error
+	}
+	answers := make(chan answer, 1) // the sender may have gone
+	go func() {
+		response, err := p.next.RoundTrip(r.WithContext(context.WithoutCancel(r.Context())))
+		answers <- answer{response, err}
+	}()
+	select {
+	case a := <-answers:
+		return a.response, a.err
+	case <-r.Context().Done():
+		return nil, context.Cause(r.Context())
+	}
 }
 
 // end stops the process, and waits for its end.

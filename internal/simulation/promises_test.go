@@ -413,7 +413,7 @@ func TestTheJudgeSeesAWriteAfterTheEnd(t *testing.T) {
 			if writes {
 				w.Go(func() {
 					time.Sleep(30 * time.Second)
-					err := controllers.Create(t.Context(), &corev1.ConfigMap{
+					err := controllers.Create(w.T.Context(), &corev1.ConfigMap{
 						ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "late"},
 					})
 					if err != nil {

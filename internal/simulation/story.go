@@ -272,3 +272,8 @@ func (w *World) tellWrites() {
 		})
 	}
 }
+
+// Play plays one day twice, and returns the promises that were broken.
+func (s Story) Play(t *testing.T, seed uint64) []Broken {
+	return verdict(s.playTwice(t, seed, nil, map[string]int{}))
+}
