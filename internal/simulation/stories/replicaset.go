@@ -224,6 +224,10 @@ func (s *replicaSetUsers) act() {
 			return
 		}
 		s.UserDeletes(pod.UID, metav1.DeletePropagationBackground)
+		if which%3 == 0 {
+			s.takeName(pod)
+			return
+		}
 		s.OthersDid(s.Live.Delete(ctx, pod, client.Preconditions{UID: &pod.UID}),
 			"user: delete a Pod", pod.Name)
 	case 7, 8:
@@ -248,6 +252,16 @@ func (s *replicaSetUsers) makeStranger(which int) {
 	}}
 	err := s.Live.Create(s.T.Context(), pod)
 	s.OthersDid(client.IgnoreAlreadyExists(err), "user: make a Pod of another owner", pod.Name)
+}
+
+// takeName deletes a Pod at once, and makes another one of that name, which is none of the ReplicaSet's
+// business.
+func (s *replicaSetUsers) takeName(pod *corev1.Pod) {
+	s.OthersDid(s.Live.Delete(s.T.Context(), pod, client.GracePeriodSeconds(0),
+		client.Preconditions{UID: &pod.UID}), "user: take a Pod's name", pod.Name)
+	other := podWithoutOwner(pod.Name, map[string]string{"app": "debug"})
+	err := s.Live.Create(s.T.Context(), other)
+	s.OthersDid(client.IgnoreAlreadyExists(err), "user: make a Pod of that name", pod.Name)
 }
 
 // replace deletes the ReplicaSet, creates it again, and leaves the old one's Pods to the garbage
