@@ -3,6 +3,8 @@ package deployment
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/loopwright/loopwright/internal/simulation/ours"
 	"github.com/loopwright/loopwright/internal/simulation/stories"
 )
@@ -11,4 +13,13 @@ import (
 // process itself.
 func TestWhateverBreaksTheRolloutEnds(t *testing.T) {
 	stories.Deployment(ours.Process(bothControllers)).Test(t)
+}
+
+// A user who mends a rollout in one step would wait for it for ever.
+func TestARolloutThatWasStuckGoesOnWithAnotherStrategyAndSize(t *testing.T) {
+	for _, scene := range stories.ScenesOfDeployments() {
+		t.Run(scene.Name, func(t *testing.T) {
+			require.Empty(t, scene.Play(t, ours.Process(bothControllers)))
+		})
+	}
 }

@@ -132,6 +132,9 @@ func (w *World) Breaks(p Promise, at time.Time, format string, args ...any) {
 	w.tellLocked(at, "BROKEN: %s: %s", p, what)
 }
 
+// Broken returns the promises that were broken. The World has to be at its end.
+func (w *World) Broken() []Broken { return w.broken }
+
 // span is a time in which a promise was bent: to is zero until that's over.
 type span struct{ from, to time.Time }
 

@@ -60,6 +60,10 @@ const (
 	// has its Pods; the Deployment has its template's Pods, and no others; Endpoints and slices are
 	// what Services and Pods say; nothing is left that has only absent owners.
 	ActedOn Promise = "every change of the spec is acted on in the end"
+	// Mended: what users do to Endpoints and slices, which are the controllers' own, is undone in the
+	// end, even if no Service and no Pod changes afterwards. A slice that a user has taken over is the
+	// user's.
+	Mended Promise = "what users do to the controllers' objects is undone"
 	// SameEnd: what users see in the end is what they see when nothing goes wrong.
 	SameEnd Promise = "the end is that of a run without mishaps"
 	// OneLeader: of the electors of one lock, no two lead at the same time, by the true time, which
@@ -71,7 +75,8 @@ const (
 )
 
 // Promises are all promises, in the order of a table.
-var Promises = []Promise{NeverMore, NeverFewer, NoStranger, NotTwice, OneLeader, ActedOn, SameEnd, Quiet}
+var Promises = []Promise{NeverMore, NeverFewer, NoStranger, NotTwice, OneLeader, ActedOn, Mended, SameEnd,
+	Quiet}
 
 // JudgePods judges the changes of Pods: NeverMore, NeverFewer and NoStranger of ReplicaSets.
 func (w *World) JudgePods() {

@@ -80,8 +80,8 @@ func New(t testing.TB, controllers Process) *World {
 	return w
 }
 
-// newDirect is New for a Story: without connections.
-func newDirect(t testing.TB, controllers Process) *World {
+// NewDirect is New without connections, which is faster.
+func NewDirect(t testing.TB, controllers Process) *World {
 	w := empty(t, controllers)
 	w.network = hostile.New(w.Server)
 	users := w.connection()

@@ -33,7 +33,8 @@ const (
 	LineTale   = "simulation tale: "
 )
 
-func isWorker() bool { return *count > 0 }
+// IsWorker reports whether this process plays seeds for `make simulate`.
+func IsWorker() bool { return *count > 0 }
 
 // work plays seeds, and reports each.
 func (s Story) work(t *testing.T) {

@@ -64,7 +64,7 @@ func Endpoints(controller simulation.Process) simulation.Story {
 }
 
 func castEndpoints(w *simulation.World) simulation.Cast {
-	u := &crowd{World: w}
+	u := &crowd{World: w, touched: map[string]string{}}
 	return simulation.Cast{
 		Begin: u.begin, Act: u.live, State: u.endpointsState, Judge: u.endpointsAreDone,
 	}
@@ -153,6 +153,8 @@ func endpointsMishaps(random *rand.Rand, often float64) []simulation.Mishap {
 type crowd struct {
 	*simulation.World
 	pods int // created so far
+	// touched has the version of Endpoints that a user has written last.
+	touched map[string]string
 }
 
 // act lets a user or a kubelet do something. It takes the same random numbers in each run, and
@@ -232,6 +234,7 @@ func (u *crowd) changePod(what, which, how int) {
 		u.OthersDid(u.Live.Status().Update(ctx, pod), "kubelet: readiness", pod.Name)
 	case 10:
 		pod.Status.Phase = []corev1.PodPhase{corev1.PodFailed, corev1.PodSucceeded}[how%2]
+		u.setReady(pod, corev1.ConditionFalse) // in the same write, as kubelets do
 		u.OthersDid(u.Live.Status().Update(ctx, pod), "kubelet: end a Pod", pod.Name)
 	case 11:
 		u.OthersDid(u.Live.Delete(ctx, pod), "user: delete a Pod", pod.Name)
@@ -323,6 +326,7 @@ func (u *crowd) touchEndpoints(what int, name string) {
 		endpoints.Labels = nil
 		u.OthersDid(u.Live.Update(ctx, endpoints), "user: remove the labels of Endpoints", name)
 	}
+	u.touched[name] = endpoints.ResourceVersion
 }
 
 // endpointsState returns the content of all Endpoints.

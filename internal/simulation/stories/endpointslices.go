@@ -50,7 +50,7 @@ func EndpointSlices(controller simulation.Process) simulation.Story {
 }
 
 func castSlices(w *simulation.World) simulation.Cast {
-	u := &crowd{World: w}
+	u := &crowd{World: w, touched: map[string]string{}}
 	return simulation.Cast{
 		Begin: func() {
 			u.Create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}})

@@ -216,7 +216,7 @@ func (u *crowd) services() []*corev1.Service {
 	return services
 }
 
-// endpointsAreDone judges ActedOn of Endpoints: each Service has some, and they say what the Service
+// endpointsAreDone judges ActedOn and Mended of Endpoints: each Service has some, and they say what the Service
 // and its Pods say. There are no others.
 func (u *crowd) endpointsAreDone() {
 	var list corev1.EndpointsList
@@ -233,12 +233,16 @@ func (u *crowd) endpointsAreDone() {
 			u.breaksActedOn("the Service %s has no Endpoints", service.Name)
 			continue
 		}
+		breaks := u.breaksActedOn
+		if endpoints.ResourceVersion == u.touched[service.Name] {
+			breaks = u.breaksMended
+		}
 		if says, want := targetsIn(endpoints), endpointsOf(service, pods); !same(says, want) {
-			u.breaksActedOn("the Endpoints %s are %v, and the Service and its Pods say %v",
+			breaks("the Endpoints %s are %v, and the Service and its Pods say %v",
 				service.Name, plainly(says), plainly(want))
 		}
 		if !hasLabelsOf(service, endpoints) {
-			u.breaksActedOn("the Endpoints %s have the labels %v, and the Service has %v",
+			breaks("the Endpoints %s have the labels %v, and the Service has %v",
 				service.Name, endpoints.Labels, service.Labels)
 		}
 	}
@@ -275,6 +279,10 @@ func (u *crowd) slicesAreDone() {
 
 func (u *crowd) breaksActedOn(format string, args ...any) {
 	u.Breaks(simulation.ActedOn, time.Now(), format, args...)
+}
+
+func (u *crowd) breaksMended(format string, args ...any) {
+	u.Breaks(simulation.Mended, time.Now(), format, args...)
 }
 
 // valueOf returns what a pointer points to, or the zero value.
