@@ -131,7 +131,7 @@ func named(name string) *corev1.ConfigMap {
 func watched(t *testing.T, test func(t *testing.T, w *World, s *witness, is func(string))) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &witness{}
-		w := newDirect(t, s.process)
+		w := NewDirect(t, s.process)
 		w.wild = true
 		object := named("c")
 		w.Create(object)

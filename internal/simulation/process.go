@@ -232,7 +232,7 @@ func (y way) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if !y.w.dropsTerminating.Load() || r.Method != http.MethodPatch ||
 		!strings.HasSuffix(r.URL.Path, "/status") {
-		return y.next.RoundTrip(r)
+		return y.roundTrip(r)
 	}
 	defer r.Body.Close()
 	patch, err := io.ReadAll(r.Body)
@@ -243,6 +243,17 @@ func (y way) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(patch)), int64(len(patch))
 	return y.next.RoundTrip(r)
+}
+
+// roundTrip takes some time, even if a proxy answers at once: a client that tries again at once would
+// stop the bubble's clock.
+func (y way) roundTrip(r *http.Request) (*http.Response, error) {
+	begun := time.Now()
+	response, err := y.next.RoundTrip(r)
+	if y.w.network != nil && r.UserAgent() == Agent && time.Since(begun) == 0 {
+		time.Sleep(latency)
+	}
+	return response, err
 }
 
 // CrashAfter makes the process crash after the server has carried out a matching write. The next

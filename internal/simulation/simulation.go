@@ -141,11 +141,14 @@ func (w *World) connection() *rest.Config {
 	return connection
 }
 
+// latency is how long the server takes to answer the controllers.
+const latency = 10 * time.Millisecond
+
 // Latency delays each request of the controllers, so that the bubble's clock advances even if they
 // never sleep.
 func (w *World) Latency() {
 	w.Server.Inject(fakeapi.Fault{
-		Match: fakeapi.Match{UserAgent: Agent}, Delay: 10 * time.Millisecond,
+		Match: fakeapi.Match{UserAgent: Agent}, Delay: latency,
 	})
 }
 
