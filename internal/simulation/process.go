@@ -250,8 +250,8 @@ func (y way) RoundTrip(r *http.Request) (*http.Response, error) {
 func (y way) roundTrip(r *http.Request) (*http.Response, error) {
 	begun := time.Now()
 	response, err := y.next.RoundTrip(r)
-	if y.w.network != nil && r.UserAgent() == Agent && time.Since(begun) == 0 {
-		time.Sleep(latency)
+	if r.UserAgent() == Agent && time.Since(begun) < y.w.latency {
+		time.Sleep(y.w.latency)
 	}
 	return response, err
 }

@@ -51,6 +51,7 @@ type World struct {
 	// network stands between the controllers and the server. Outside a Story it's nil, and requests
 	// go over connections, which cost more than half of a run.
 	network *hostile.Network
+	latency time.Duration // see Latency
 
 	dropsTerminating atomic.Bool                                        // see KnowsTerminating
 	proxy            atomic.Pointer[func(*http.Request) *http.Response] // see Proxy
@@ -141,14 +142,12 @@ func (w *World) connection() *rest.Config {
 	return connection
 }
 
-// latency is how long the server takes to answer the controllers.
-const latency = 10 * time.Millisecond
-
 // Latency delays each request of the controllers, so that the bubble's clock advances even if they
 // never sleep.
 func (w *World) Latency() {
+	w.latency = 10 * time.Millisecond
 	w.Server.Inject(fakeapi.Fault{
-		Match: fakeapi.Match{UserAgent: Agent}, Delay: latency,
+		Match: fakeapi.Match{UserAgent: Agent}, Delay: w.latency,
 	})
 }
 
