@@ -180,6 +180,7 @@ test-packages: $(SLOWEST) $(COURSE)
 	@exec $(PART) "the chapters' programs" $(COURSE) programs $(subst -race,--race,$(RACE))
 test-modules: $(SLOWEST)
 	exec $(PART) "the benchmarks' tests" go -C benchmarks test -short $(TESTED) ./...
+	exec $(PART) "Kubernetes' own controllers in the simulation" go -C benchmarks/originals test $(TESTED) ./...
 	exec $(PART) "compiling and linking the benchmarks" go -C benchmarks test -count=1 -timeout 20m $(EACH_PART) $(TESTED) -run RealServer ./client ./election ./controllers ./endtoend
 	exec $(PART) "the drop-in's tests" go -C dropin test $(TESTED) ./...
 	exec $(PART) "compiling and linking the operator's tests" go -C operator test -count=1 -timeout 20m $(EACH_PART) $(TESTED) ./compare
@@ -233,6 +234,11 @@ compare-controllers: $(CLUSTER_COMMAND) ## Play 476 scenarios with our controlle
 operators: ## Run the tests of operators that others wrote, on controller-runtime and on the drop-in; RUN=kro
 	cd benchmarks && go run ./cmd/operators -run '$(RUN)'
 
+.PHONY: simulate
+simulate: $(if $(MINE)$(MINI),$(COURSE)) ## Play 1,000 bad days for each controller, and shrink the first that fails; SEEDS=10000, CONTROLLER=replicaset, SEED=7. MINE=1: with your ReplicaSet and Deployment, MINI=1: with mini's, ORIGINALS=1: with Kubernetes', too
+	@$(if $(MINE)$(MINI),$(COURSE) exam $(if $(MINE),--mine) -- -shrink 30s,go run ./internal/simulation/cmd/simulate $(if $(ORIGINALS),-originals)) \
+		-seeds $(or $(SEEDS),1000) $(if $(CONTROLLER),-controller $(CONTROLLER)) $(if $(SEED),-seed $(SEED)) $(if $(ONLY),-only $(ONLY))
+
 .PHONY: walkthroughs
 walkthroughs: ## Play the walk-throughs of kubernetes.io with Kubernetes' own controllers, mini's and the library's
 	go test -count=1 -timeout 30m ./internal/walkthrough -originals
@@ -253,6 +259,7 @@ check: $(COURSE) ## Check format, vet, lint and generated text (3 minutes)
 	cd cluster/controlplane && go mod tidy -diff
 	cd tools && go mod tidy -diff && go vet ./image ./release
 	cd benchmarks && go mod tidy -diff && go vet ./... && go run ./cmd/apidiff -check && go run ./cmd/dropin -check
+	cd benchmarks/originals && go mod tidy -diff && go vet ./...
 	cd dropin && go mod tidy -diff && go vet ./...
 	cd operator && go mod tidy -diff && go vet ./...
 	cd docs/book && go mod tidy -diff && go vet ./...

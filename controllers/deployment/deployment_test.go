@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/loopwright/loopwright/controllers/internal/simulation"
+	"github.com/loopwright/loopwright/internal/simulation/ours"
 )
 
 func TestADeploymentGetsItsReplicaSet(t *testing.T) {
@@ -306,6 +306,6 @@ func TestASecondControllerDoesNotStart(t *testing.T) {
 
 // A user has to see what keeps the controller from working before its process becomes the leader.
 func TestAddSaysWhatKeepsTheControllerFromWorking(t *testing.T) {
-	simulation.RefusesMisuse(t, Add, "the Deployment controller",
+	ours.RefusesMisuse(t, Add, "the Deployment controller",
 		"finding the ReplicaSets of a Deployment")
 }

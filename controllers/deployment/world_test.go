@@ -15,8 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/loopwright/loopwright/controllers"
-	"github.com/loopwright/loopwright/controllers/internal/simulation"
 	"github.com/loopwright/loopwright/controllers/replicaset"
+	"github.com/loopwright/loopwright/internal/simulation"
+	"github.com/loopwright/loopwright/internal/simulation/ours"
 	"github.com/loopwright/loopwright/manager"
 )
 
@@ -27,7 +28,7 @@ type world struct{ *simulation.World }
 // inWorld runs a test in a bubble. The controllers do not run yet.
 func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{simulation.New(t, bothControllers)}
+		w := &world{simulation.New(t, ours.Process(bothControllers))}
 		w.Latency()
 		w.Go(func() { w.Kubelet(isGood) })
 		test(t, w)

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/loopwright/loopwright/controllers/internal/simulation"
+	"github.com/loopwright/loopwright/internal/simulation/ours"
 	"github.com/loopwright/loopwright/manager/client"
 )
 
@@ -313,6 +313,6 @@ func TestEndpointsSayWhatTriggeredThem(t *testing.T) {
 
 // A user has to see what keeps the controller from working before its process becomes the leader.
 func TestAddSaysWhatKeepsTheControllerFromWorking(t *testing.T) {
-	simulation.RefusesMisuse(t, Add, "the Endpoints controller",
+	ours.RefusesMisuse(t, Add, "the Endpoints controller",
 		"finding the Services that select a Pod")
 }

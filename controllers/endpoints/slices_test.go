@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/loopwright/loopwright/controllers"
-	"github.com/loopwright/loopwright/controllers/internal/simulation"
+	"github.com/loopwright/loopwright/internal/simulation/ours"
 	"github.com/loopwright/loopwright/manager/client"
 )
 
@@ -297,6 +297,6 @@ func TestASliceHasAHundredEndpointsUnlessSomebodySaysOtherwise(t *testing.T) {
 }
 
 func TestAddSlicesSaysWhatKeepsTheControllerFromWorking(t *testing.T) {
-	simulation.RefusesMisuse(t, AddSlices, "the EndpointSlice controller",
+	ours.RefusesMisuse(t, AddSlices, "the EndpointSlice controller",
 		"the EndpointSlice controller")
 }

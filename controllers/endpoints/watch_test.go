@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/loopwright/loopwright/controllers/internal/simulation"
+	"github.com/loopwright/loopwright/internal/simulation"
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/client/fake"
 	"github.com/loopwright/loopwright/manager/client/interceptor"

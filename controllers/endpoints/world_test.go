@@ -10,8 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/loopwright/loopwright/controllers"
-	"github.com/loopwright/loopwright/controllers/internal/simulation"
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/simulation"
+	"github.com/loopwright/loopwright/internal/simulation/ours"
 	"github.com/loopwright/loopwright/manager"
 	"github.com/loopwright/loopwright/manager/client"
 )
@@ -39,9 +40,11 @@ type world struct {
 func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, settings: Settings{}}
-		w.whole = simulation.New(t, func(mgr manager.Manager, options controllers.Options) error {
+		w.whole = simulation.New(t, ours.Process(func(
+			mgr manager.Manager, options controllers.Options,
+		) error {
 			return w.settings.Add(mgr, options)
-		})
+		}))
 		w.server, w.users = w.whole.Server, w.whole.Live
 		test(t, w)
 	})

@@ -17,8 +17,9 @@ import (
 	"k8s.io/client-go/discovery"
 
 	"github.com/loopwright/loopwright/controllers"
-	"github.com/loopwright/loopwright/controllers/internal/simulation"
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/simulation"
+	"github.com/loopwright/loopwright/internal/simulation/ours"
 	"github.com/loopwright/loopwright/manager"
 	"github.com/loopwright/loopwright/manager/client"
 )
@@ -57,13 +58,15 @@ func (p *patchy) ServerResourcesForGroupVersionWithContext(
 func inPatchyWorld(t *testing.T, test func(t *testing.T, w *world, asks *patchy)) {
 	synctest.Test(t, func(t *testing.T) {
 		asks := &patchy{}
-		w := &world{simulation.New(t, func(mgr manager.Manager, o controllers.Options) error {
+		w := &world{simulation.New(t, ours.Process(func(
+			mgr manager.Manager, o controllers.Options,
+		) error {
 			var err error
 			asks.DiscoveryInterfaceWithContext, err =
 				discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 			require.NoError(t, err)
 			return Settings{}.add(mgr, o, asks)
-		})}
+		}))}
 		test(t, w, asks)
 	})
 }

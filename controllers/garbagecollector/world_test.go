@@ -10,8 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/loopwright/loopwright/controllers/internal/simulation"
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/simulation"
+	"github.com/loopwright/loopwright/internal/simulation/ours"
 	"github.com/loopwright/loopwright/manager/client"
 )
 
@@ -21,7 +22,7 @@ type world struct{ *simulation.World }
 // inWorld runs a test in a bubble. The controller does not run yet.
 func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{simulation.New(t, Add)}
+		w := &world{simulation.New(t, ours.Process(Add))}
 		test(t, w)
 	})
 }

@@ -10,7 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/loopwright/loopwright/controllers/internal/simulation"
+	"github.com/loopwright/loopwright/internal/simulation"
+	"github.com/loopwright/loopwright/internal/simulation/ours"
 	"github.com/loopwright/loopwright/manager/client"
 )
 
@@ -269,6 +270,6 @@ func TestASecondControllerDoesNotStart(t *testing.T) {
 
 // A user has to see what keeps the controller from working before its process becomes the leader.
 func TestAddSaysWhatKeepsTheControllerFromWorking(t *testing.T) {
-	simulation.RefusesMisuse(t, Add, "the ReplicaSet controller",
+	ours.RefusesMisuse(t, Add, "the ReplicaSet controller",
 		"finding the Pods of a ReplicaSet")
 }

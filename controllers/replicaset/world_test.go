@@ -14,7 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 
 	"github.com/loopwright/loopwright/controllers"
-	"github.com/loopwright/loopwright/controllers/internal/simulation"
+	"github.com/loopwright/loopwright/internal/simulation"
+	"github.com/loopwright/loopwright/internal/simulation/ours"
 	"github.com/loopwright/loopwright/manager"
 	"github.com/loopwright/loopwright/manager/client"
 )
@@ -33,9 +34,11 @@ type world struct {
 func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{suffix: rand.String, burst: defaultBurst}
-		w.World = simulation.New(t, func(mgr manager.Manager, options controllers.Options) error {
+		w.World = simulation.New(t, ours.Process(func(
+			mgr manager.Manager, options controllers.Options,
+		) error {
 			return add(mgr, options, w.suffix, w.burst)
-		})
+		}))
 		test(t, w)
 	})
 }

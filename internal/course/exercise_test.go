@@ -607,6 +607,31 @@ func main() {
 	require.ErrorIs(t, err, context.Canceled, "Ctrl-C is no failure of the benchmark's")
 }
 
+// Without this, learners who play the exam too early would see mini pass it, and take that for their own success.
+func TestTheExamNeedsAFileOfTheLearners(t *testing.T) {
+	t.Parallel()
+	r := tinyTree(t, map[string]string{
+		"internal/simulation/cmd/simulate/main.go": `package main
+
+import (
+	"fmt"
+	"os"
+)
+
+func main() {
+	fmt.Println(os.Args[1:])
+}
+`,
+	})
+	var out strings.Builder
+	_, err := r.Exam(t.Context(), []string{"-seeds", "3"}, false, &out)
+	require.NoError(t, err)
+	assert.Contains(t, out.String(), "[-mini -seeds 3]\n")
+	put(t, r.Root, "my/01-sum/sum.go", tiny["mini/sum.go"])
+	_, err = r.Exam(t.Context(), nil, true, &out)
+	require.ErrorContains(t, err, "you have neither yet")
+}
+
 // Somebody who joins at chapter 2 needs chapter 1, and must not lose what is there.
 func TestCatchingUpFillsInWhatIsNotSolvedAndKeepsTheRest(t *testing.T) {
 	t.Parallel()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os/exec"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -111,8 +112,47 @@ func (r *Repo) playOn(ctx context.Context, dir string, overlay Overlay, added ma
 // Bench measures what a chapter builds, beside the library's and the originals'; with mine, the learner's, too.
 func (r *Repo) Bench(ctx context.Context, c Chapter, mine bool, status io.Writer) (exitCode int, err error) {
 	args := []string{"-C", "benchmarks", "run", "./cmd/chapters", "-chapter", strconv.Itoa(c.Number)}
+	return r.goRunOnMini(ctx, args, c.Number, mine, status)
+}
+
+// examined are the files that the exam is about.
+var examined = []string{"mini/replicaset.go", "mini/deployment.go"}
+
+// Exam plays bad days with mini's ReplicaSets and Deployments; with mine, with the learner's files, which must be
+// at least one of these two.
+func (r *Repo) Exam(ctx context.Context, flags []string, mine bool, status io.Writer) (exitCode int, err error) {
 	if mine {
-		overlay, added, err := r.learnersMini(c.Number, status)
+		if err := r.canBeExamined(); err != nil {
+			return 0, err
+		}
+	}
+	args := append([]string{"run", "./internal/simulation/cmd/simulate", "-mini"}, flags...)
+	return r.goRunOnMini(ctx, args, len(r.Order), mine, status)
+}
+
+func (r *Repo) canBeExamined() error {
+	exercises, err := r.allExercises()
+	if err != nil {
+		return err
+	}
+	var missing []string
+	for _, e := range exercises {
+		if !slices.Contains(examined, e.Replaces) {
+			continue
+		}
+		if r.has(e.Mine()) {
+			return nil
+		}
+		missing = append(missing, fmt.Sprintf("`make exercise-%d` begins %s", e.Number, e.Mine()))
+	}
+	return fmt.Errorf("the exam is about your ReplicaSet and your Deployment, and you have neither yet: %s; `make simulate MINI=1` plays mini's", strings.Join(missing, ", "))
+}
+
+// goRunOnMini runs a command that compiles mini itself. With mine, the command's flag -overlay says which of the
+// files up to a chapter are the learner's.
+func (r *Repo) goRunOnMini(ctx context.Context, args []string, number int, mine bool, status io.Writer) (exitCode int, err error) {
+	if mine {
+		overlay, added, err := r.learnersMini(number, status)
 		if err != nil {
 			return 0, err
 		}

@@ -15,7 +15,11 @@ import (
 // is closed or its context is done.
 func (s *Server) Transport() http.RoundTripper { return direct{s} }
 
-type direct struct{ server *Server }
+// TransportTo is a Transport to what stands in front of a server, such as a
+// proxy.
+func TransportTo(front http.Handler) http.RoundTripper { return direct{front} }
+
+type direct struct{ handler http.Handler }
 
 // RoundTrip implements http.RoundTripper.
 func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -50,7 +54,7 @@ func (d direct) serve(w http.ResponseWriter, r *http.Request) (err error) {
 			panic(p)
 		}
 	}()
-	d.server.ServeHTTP(w, r)
+	d.handler.ServeHTTP(w, r)
 	return nil
 }
 
@@ -77,6 +81,8 @@ func (w *recorded) Write(p []byte) (int, error) { return w.body.Write(p) }
 func (d direct) stream(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	reader, writer := io.Pipe()
+	// A client that has lost interest closes the connection, even one that has left the body open.
+	context.AfterFunc(ctx, func() { reader.CloseWithError(context.Cause(ctx)) })
 	w := &streamed{header: http.Header{}, begun: make(chan struct{}), body: writer}
 	ended := make(chan struct{})
 	go func() {

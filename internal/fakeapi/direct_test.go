@@ -55,6 +55,23 @@ func TestADirectTransportLeavesNothingBehind(t *testing.T) {
 	})
 }
 
+// client-go v0.37.2 leaves the body of a watch open if its content type is unknown (rest/request.go, newStreamWatcher).
+// A connection ends with the context then.
+func TestADirectWatchEndsWithItsContextEvenIfItsBodyStaysOpen(t *testing.T) {
+	inDirect(t, fakeapi.Options{}, func(t *testing.T, server *fakeapi.Server, client kubernetes.Interface) {
+		ctx, cancel := context.WithCancel(t.Context())
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.Config().Host+"/api/v1/configmaps?watch=true", nil)
+		require.NoError(t, err)
+		response, err := server.Transport().RoundTrip(request)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, response.StatusCode)
+		_, err = client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
+		require.NoError(t, err)
+		synctest.Wait() // until the server sends the event, which nobody reads
+		cancel()
+	})
+}
+
 func TestADirectTransportShowsFaults(t *testing.T) {
 	inDirect(t, fakeapi.Options{}, func(t *testing.T, server *fakeapi.Server, client kubernetes.Interface) {
 		server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "update"}, Refuse: true})

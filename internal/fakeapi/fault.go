@@ -13,14 +13,20 @@ import (
 
 // A Match selects requests. Empty fields match anything.
 type Match struct {
-	Verb, Group, Resource, Subresource, Namespace, Name string
+	// Verb may also be "update|patch": clients choose freely between the two.
+	Verb                                          string
+	Group, Resource, Subresource, Namespace, Name string
 	// UserAgent matches one client, by the start of its user agent.
 	UserAgent string
 }
 
 func (m Match) matches(r Request) bool {
+	isChange := m.Verb == "update|patch" && (r.Verb == "update" || r.Verb == "patch")
+	if m.Verb != "" && m.Verb != r.Verb && !isChange {
+		return false
+	}
 	for _, pair := range [...][2]string{
-		{m.Verb, r.Verb}, {m.Group, r.Group}, {m.Resource, r.Resource},
+		{m.Group, r.Group}, {m.Resource, r.Resource},
 		{m.Subresource, r.Subresource}, {m.Namespace, r.Namespace}, {m.Name, r.Name},
 	} {
 		if pair[0] != "" && pair[0] != pair[1] {

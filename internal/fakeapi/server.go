@@ -9,10 +9,12 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/client-go/rest"
@@ -164,6 +166,19 @@ func (s *Server) Served(gvk schema.GroupVersionKind) (k Kind, found bool) {
 	return Kind{}, false
 }
 
+// Objects returns the objects of a resource as they are now, in the order of a list, without a request.
+// They are shared and must not be changed.
+func (s *Server) Objects(gr schema.GroupResource) []runtime.Object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	table := s.store.table(gr)
+	objects := make([]runtime.Object, len(table.keys))
+	for i, key := range table.keys {
+		objects[i] = table.live[key].obj
+	}
+	return objects
+}
+
 // Unregister stops serving a kind, deletes its objects and ends its watches,
 // as the deletion of a CustomResourceDefinition does.
 func (s *Server) Unregister(gvr schema.GroupVersionResource) {
@@ -179,6 +194,22 @@ func (s *Server) Unregister(gvr schema.GroupVersionResource) {
 	delete(s.resources, gvr)
 	s.sorted = nil
 	s.notifyLocked(res.storage())
+}
+
+// ServeOnly unregisters all kinds but those of these resources: for a client
+// that watches all there are, a server with few is faster.
+func (s *Server) ServeOnly(resources ...string) {
+	s.mu.Lock()
+	var others []schema.GroupVersionResource
+	for _, res := range s.sortedResourcesLocked() {
+		if !slices.Contains(resources, res.Resource) {
+			others = append(others, res.gvr())
+		}
+	}
+	s.mu.Unlock()
+	for _, gvr := range others {
+		s.Unregister(gvr)
+	}
 }
 
 func (s *Server) createBootNamespaces() {
@@ -201,6 +232,13 @@ func (s *Server) ResourceVersion() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.store.rv
+}
+
+// Changed returns a channel that the next write closes.
+func (s *Server) Changed() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changedLocked(anyResource)
 }
 
 // Compact forgets the history up to and including rv. Watches, exact lists and

@@ -104,7 +104,7 @@ type item struct {
 var reference = []string{
 	playground, "docs/architecture.md", "docs/glossary.md", "docs/xray.md", "docs/debugging.md", "docs/coming-from-client-go.md", "docs/new.md", "docs/porting.md", "docs/api.md",
 	"docs/client-calls.md", "docs/originals.md", "docs/benchmarks.md", "docs/measuring.md", "docs/controllers-compared.md", "docs/mini-compared.md", "docs/walkthroughs.md",
-	"docs/hostile-network.md", "docs/sharding.md", "docs/controllers.md", "docs/teaching.md", "docs/thanks.md",
+	"docs/hostile-network.md", "docs/bad-days.md", "docs/sharding.md", "docs/controllers.md", "docs/teaching.md", "docs/thanks.md",
 }
 
 // arrange puts the pages into the order in which they are read, and makes the menu of them.

@@ -48,7 +48,7 @@ func newCommand() *cobra.Command {
 	}
 	root.PersistentFlags().StringVar(&t.root, "root", "", "the checkout (default: the one that contains the current directory)")
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(t.chapters(), t.chapter(), t.bench(), t.demo(), t.controllers(),
+	root.AddCommand(t.chapters(), t.chapter(), t.bench(), t.demo(), t.controllers(), t.exam(),
 		t.exercise(), t.hint(), t.diff(), t.reset(), t.solve(), t.catchUp(), t.bug(), t.further(), t.verify(), t.progress(),
 		t.submit(), t.class(), t.doctor(), t.warm(), t.programs(), t.check(), t.sync(), t.drift())
 	return root
@@ -139,6 +139,13 @@ func (t *tree) controllers() *cobra.Command {
 	cmd := &cobra.Command{Use: "controllers", Short: "run the controllers of mini on the cluster of $KUBECONFIG", Args: cobra.NoArgs}
 	return t.plays(cmd, func(ctx context.Context, repo *course.Repo, _ []string, mine bool) (int, error) {
 		return repo.PlayControllers(ctx, mine, os.Stderr)
+	})
+}
+
+func (t *tree) exam() *cobra.Command {
+	cmd := &cobra.Command{Use: "exam -- FLAGS", Short: "play bad days with mini's ReplicaSets and Deployments; FLAGS are those of simulate"}
+	return t.plays(cmd, func(ctx context.Context, repo *course.Repo, flags []string, mine bool) (int, error) {
+		return repo.Exam(ctx, flags, mine, os.Stderr)
 	})
 }
 

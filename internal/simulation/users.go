@@ -58,10 +58,12 @@ func (w *World) Wrote() map[string]int {
 	return wrote
 }
 
+var writeVerbs = []string{"create", "update", "patch", "delete"}
+
 // Writes returns the writes of the controllers, except those of events.
 func (w *World) Writes() (writes []fakeapi.Request) {
 	for _, r := range w.Server.Requests(fakeapi.Match{UserAgent: Agent}) {
-		if slices.Contains([]string{"create", "update", "patch", "delete"}, r.Verb) &&
+		if slices.Contains(writeVerbs, r.Verb) &&
 			r.Resource != "events" {
 			writes = append(writes, r)
 		}

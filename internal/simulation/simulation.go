@@ -25,77 +25,129 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
-	"github.com/loopwright/loopwright/controllers"
 	"github.com/loopwright/loopwright/internal/fakeapi"
-	"github.com/loopwright/loopwright/manager"
+	"github.com/loopwright/loopwright/internal/hostile"
 	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/trace"
 )
 
 // Agent is the user agent of the controllers' requests.
 const Agent = "simulated-controllers"
 
-// Add adds controllers to the manager of their process.
-type Add func(manager.Manager, controllers.Options) error
-
 // World is an API server, users, kubelets, and the process of the controllers.
 type World struct {
-	T      testing.TB
-	Server *fakeapi.Server
-	Live   client.WithWatch // the client of users and kubelets
-	Users  *rand.Rand       // for what users do
-	Faults *rand.Rand       // for what goes wrong
-	add    Add
-	story  *Story // nil outside a Story
-	wild   bool   // whether faults are injected
+	T           testing.TB
+	Server      *fakeapi.Server
+	Live        client.WithWatch // the client of users and kubelets
+	Users       *rand.Rand       // for what users do
+	controllers Process
+	wild        bool            // whether mishaps happen
+	restFor     time.Duration   // see Story.Rest
+	trace       *trace.Recorder // nil: off
+	// network stands between the controllers and the server. Outside a Story it's nil, and requests
+	// go over connections, which cost more than half of a run.
+	network *hostile.Network
+	latency time.Duration // see Latency
 
 	dropsTerminating atomic.Bool                                        // see KnowsTerminating
 	proxy            atomic.Pointer[func(*http.Request) *http.Response] // see Proxy
 
-	lifts  []func()       // remove the faults in force
-	blinds []func()       // remove those that may stop the controllers from watching
-	others sync.WaitGroup // all goroutines but those of processes
-	done   chan struct{}  // closed by End
+	running []*begun       // the mishaps under way
+	others  sync.WaitGroup // all goroutines but those of processes
+	done    chan struct{}  // closed by End
 
-	mu      sync.Mutex // guards the rest
+	mu      sync.Mutex    // guards the rest
+	skew    time.Duration // how far the kubelets' clocks are ahead
+	deeds   deeds
 	process *process
 	old     []*process
 	ended   bool
+	halted  bool // see halt
 	counts  map[string]int
 	tale    []string
-	broken  []string
+	broken  []Broken
+	bent    map[Promise][]span // when mishaps excused what broke it
 	changes []Change
 }
 
 // New makes a World without faults, in which no process runs yet. It ends with the test.
-func New(t testing.TB, add Add) *World {
+func New(t testing.TB, controllers Process) *World {
+	w := empty(t, controllers)
+	w.dial(w.connection())
+	return w
+}
+
+// NewDirect is New without connections, which is faster.
+func NewDirect(t testing.TB, controllers Process) *World {
+	w := empty(t, controllers)
+	w.network = hostile.New(w.Server)
+	users := w.connection()
+	users.Transport = w.Server.Transport()
+	w.dial(users)
+	return w
+}
+
+func empty(t testing.TB, controllers Process) *World {
 	w := &World{
-		T: t, add: add, done: make(chan struct{}), counts: map[string]int{},
+		T: t, controllers: controllers, done: make(chan struct{}), counts: map[string]int{},
+		bent: map[Promise][]span{},
 		Server: fakeapi.New(fakeapi.Options{
 			NoManagedFields: true, WatchTimeout: 10_000 * time.Hour,
 		}),
 	}
-	var err error
-	w.Live, err = client.NewWithWatch(w.connection(), client.Options{})
-	require.NoError(t, err)
 	t.Cleanup(w.End)
 	return w
 }
+
+// dial connects the users.
+func (w *World) dial(connection *rest.Config) {
+	var err error
+	w.Live, err = client.NewWithWatch(connection, client.Options{Mapper: usersMapper()})
+	require.NoError(w.T, err)
+}
+
+// usersMapper knows the paths of all kinds that a server has from the start. A client that asks the
+// server for them costs a tenth of a day.
+var usersMapper = sync.OnceValue(func() meta.RESTMapper {
+	server := fakeapi.New(fakeapi.Options{})
+	defer server.Close()
+	mapper := meta.NewDefaultRESTMapper(nil)
+	for gvk := range scheme.Scheme.AllKnownTypes() {
+		kind, served := server.Served(gvk)
+		if !served {
+			continue
+		}
+		var scope meta.RESTScope = meta.RESTScopeNamespace
+		if kind.ClusterScoped {
+			scope = meta.RESTScopeRoot
+		}
+		resource := gvk.GroupVersion().WithResource(kind.Resource)
+		mapper.AddSpecific(gvk, resource, resource, scope)
+	}
+	return mapper
+})
 
 // connection returns a client configuration that doesn't log the server's warnings about old
 // kinds.
 func (w *World) connection() *rest.Config {
 	connection := w.Server.Config()
 	connection.WarningHandlerWithContext = rest.NoWarnings{}
+	if w.network != nil {
+		connection.Transport = fakeapi.TransportTo(w.network)
+	}
 	return connection
 }
 
 // Latency delays each request of the controllers, so that the bubble's clock advances even if they
 // never sleep.
 func (w *World) Latency() {
+	w.latency = 10 * time.Millisecond
 	w.Server.Inject(fakeapi.Fault{
-		Match: fakeapi.Match{UserAgent: Agent}, Delay: 10 * time.Millisecond,
+		Match: fakeapi.Match{UserAgent: Agent}, Delay: w.latency,
 	})
 }
 
@@ -119,6 +171,9 @@ func (w *World) End() {
 	}
 	w.mu.Unlock()
 	close(w.done)
+	if w.network != nil {
+		w.network.Close()
+	}
 	for _, p := range processes {
 		p.end()
 	}
@@ -146,15 +201,9 @@ func (w *World) TellOf(at time.Time, format string, args ...any) {
 const clockFormat = "15:04:05.000"
 
 func (w *World) tellLocked(at time.Time, format string, args ...any) {
-	w.tale = append(w.tale, at.UTC().Format(clockFormat)+" "+fmt.Sprintf(format, args...))
-}
-
-// Breaks notes that a promise was broken at some time.
-func (w *World) Breaks(at time.Time, format string, args ...any) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.broken = append(w.broken, at.UTC().Format(clockFormat)+" "+fmt.Sprintf(format, args...))
-	w.tellLocked(at, "BROKEN: "+format, args...)
+	text := fmt.Sprintf(format, args...)
+	w.tale = append(w.tale, at.UTC().Format(clockFormat)+" "+text)
+	w.trace.Record(trace.Event{Kind: trace.Note, Layer: "story", Reason: text})
 }
 
 // taleInOrder returns the tale, sorted by time.

@@ -12,22 +12,13 @@ import (
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// Kubelet plays the scheduler and the kubelets until the World ends: once a second it binds Pods,
-// starts them and ends those that are being deleted. A Pod for which starts returns false doesn't
+// Kubelet plays the scheduler and the kubelets until the World ends: a second after a change it binds
+// Pods, starts them and ends those that are being deleted. A Pod for which starts returns false doesn't
 // become ready; if starts is nil, all do.
 func (w *World) Kubelet(starts func(*corev1.Pod) bool) {
 	ctx := context.Background()
-	for last := uint64(0); ; {
-		select {
-		case <-w.done:
-			return
-		case <-time.After(time.Second):
-		}
-		now := w.Server.ResourceVersion()
-		if now == last {
-			continue
-		}
-		last = now
+	for {
+		changed := w.Server.Changed()
 		for i, pod := range w.Pods() {
 			switch {
 			case pod.DeletionTimestamp != nil:
@@ -46,23 +37,30 @@ func (w *World) Kubelet(starts func(*corev1.Pod) bool) {
 				pod.Status.Phase = corev1.PodRunning
 				pod.Status.Conditions = []corev1.PodCondition{{
 					Type: corev1.PodReady, Status: corev1.ConditionTrue,
-					LastTransitionTime: metav1.Now(),
+					LastTransitionTime: metav1.NewTime(w.kubeletsNow()),
 				}}
 				w.OthersDid(w.Live.Status().Update(ctx, pod), "kubelet: starts a Pod", pod.Name)
 			}
+		}
+		select {
+		case <-w.done:
+			return
+		case <-changed:
+		}
+		select {
+		case <-w.done:
+			return
+		case <-time.After(time.Second):
 		}
 	}
 }
 
 // Pods returns all Pods, in the order of their names.
 func (w *World) Pods() []*corev1.Pod {
-	var list corev1.PodList
-	if err := w.Live.List(context.Background(), &list); err != nil {
-		w.T.Error(err)
-	}
-	pods := make([]*corev1.Pod, len(list.Items))
-	for i := range list.Items {
-		pods[i] = &list.Items[i]
+	stored := w.Server.Objects(corev1.Resource("pods"))
+	pods := make([]*corev1.Pod, len(stored))
+	for i := range stored {
+		pods[i] = stored[i].(*corev1.Pod).DeepCopy()
 	}
 	return pods
 }
@@ -70,13 +68,19 @@ func (w *World) Pods() []*corev1.Pod {
 // Collect plays the garbage collector for ten minutes, which is longer than a controller's cache
 // may still show a deleted owner. It deletes what garbage returns.
 func (w *World) Collect(garbage func() []client.Object) {
+	begun := time.Now()
 	w.Go(func() {
-		for range 300 {
+		for last := uint64(0); time.Since(begun) < 10*time.Minute; {
 			select {
 			case <-w.done:
 				return
 			case <-time.After(2 * time.Second):
 			}
+			now := w.Server.ResourceVersion()
+			if now == last {
+				continue
+			}
+			last = now
 			for _, object := range garbage() {
 				uid := object.GetUID()
 				w.OthersDid(w.Live.Delete(context.Background(), object,
@@ -97,4 +101,17 @@ func (w *World) OthersDid(err error, what, name string) {
 	}
 	w.Count(what)
 	w.Tell("%s: %s", what, name)
+}
+
+// jump sets how far the kubelets' clocks are ahead.
+func (w *World) jump(ahead time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.skew = ahead
+}
+
+func (w *World) kubeletsNow() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Now().Add(w.skew)
 }

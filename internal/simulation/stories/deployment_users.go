@@ -1,11 +1,12 @@
-package deployment
+package stories
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
@@ -13,42 +14,88 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/loopwright/loopwright/controllers/internal/podstate"
-	"github.com/loopwright/loopwright/controllers/internal/simulation"
+	"github.com/loopwright/loopwright/internal/simulation"
 	"github.com/loopwright/loopwright/manager/client"
 )
 
-// simulated is a world with the Deployment web, whose users are played here, and a judge.
-type simulated struct {
-	*world
-	byHand map[string]bool // the UIDs and generations of ReplicaSets that users have scaled
-	others simulation.History[byOthers]
+// deploymentUsers are the users of the Deployment web.
+type deploymentUsers struct{ *simulation.World }
+
+func (s *deploymentUsers) make() {
+	d := webDeployment()
+	replicas(1 + s.Users.Int32N(8))(d)
+	limit("25%", "25%")(d)
+	d.Spec.RevisionHistoryLimit = new(int32(2))
+	s.Create(d)
 }
 
-// byOthers is what users are about to do, which the judge must not blame on the controller.
-type byOthers struct {
-	kills int32 // this many Pods may become unavailable
-	gains int32 // this many Pods may have been added
-}
-
-func (s *simulated) note(o byOthers) { s.others.Add(time.Now(), o) }
-
-func (s *simulated) make() {
-	s.Create(newWeb(1+s.Users.Int32N(8), limit("25%", "25%"), func(d *appsv1.Deployment) {
-		d.Spec.RevisionHistoryLimit = new(int32(2))
-	}))
-}
-
-func (s *simulated) now() *appsv1.Deployment {
-	d := newWeb(0)
+func (s *deploymentUsers) now() *appsv1.Deployment {
+	d := webDeployment()
 	s.Read(d)
 	return d
 }
 
+func webDeployment() *appsv1.Deployment {
+	return &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"},
+		Spec: appsv1.DeploymentSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}},
+				Spec:       webSpec("web:1"),
+			},
+		},
+	}
+}
+
+// isGood reports whether a Pod becomes ready.
+func isGood(pod *corev1.Pod) bool { return !strings.HasPrefix(pod.Spec.Containers[0].Image, "bad") }
+
+func image(image string) func(*appsv1.Deployment) {
+	return func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = image }
+}
+
+func replicas(n int32) func(*appsv1.Deployment) {
+	return func(d *appsv1.Deployment) { d.Spec.Replicas = &n }
+}
+
+func pause(is bool) func(*appsv1.Deployment) {
+	return func(d *appsv1.Deployment) { d.Spec.Paused = is }
+}
+
+func limit(surge, unavailable string) func(*appsv1.Deployment) {
+	return func(d *appsv1.Deployment) {
+		d.Spec.Strategy.Type = appsv1.RollingUpdateDeploymentStrategyType
+		d.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{
+			MaxSurge: new(intstr.Parse(surge)), MaxUnavailable: new(intstr.Parse(unavailable)),
+		}
+	}
+}
+
+func recreate(d *appsv1.Deployment) {
+	d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
+}
+
+// sets returns all ReplicaSets, the oldest first.
+func (s *deploymentUsers) sets() []*appsv1.ReplicaSet {
+	var list appsv1.ReplicaSetList
+	require.NoError(s.T, s.Live.List(context.Background(), &list))
+	sets := make([]*appsv1.ReplicaSet, len(list.Items))
+	for i := range list.Items {
+		sets[i] = &list.Items[i]
+	}
+	slices.SortFunc(sets, func(a, b *appsv1.ReplicaSet) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
+			cmp.Compare(a.Name, b.Name))
+	})
+	return sets
+}
+
 // change changes the Deployment with a patch: a conflict would let users do something else in the
 // calm world.
-func (s *simulated) change(what string, changes ...func(*appsv1.Deployment)) {
+func (s *deploymentUsers) change(what string, changes ...func(*appsv1.Deployment)) {
 	d := s.now()
 	before := d.DeepCopy()
 	for _, change := range changes {
@@ -58,7 +105,7 @@ func (s *simulated) change(what string, changes ...func(*appsv1.Deployment)) {
 }
 
 // act lets a user do something. It takes the same random numbers in each run.
-func (s *simulated) act() {
+func (s *deploymentUsers) act() {
 	what, number, which := s.Users.IntN(12), s.Users.Int32N(9), s.Users.IntN(1000)
 	switch what {
 	case 0, 1, 2, 3:
@@ -90,22 +137,23 @@ func (s *simulated) act() {
 }
 
 // last brings the Deployment into a state in which its rollout can complete.
-func (s *simulated) last() {
+func (s *deploymentUsers) last() {
 	s.change("change the template", image(fmt.Sprint("web:", 1+s.Users.IntN(4))),
 		replicas(s.Users.Int32N(9)), pause(false))
 }
 
 // kill deletes a Pod, or lets it fail.
-func (s *simulated) kill(which int) {
+func (s *deploymentUsers) kill(which int) {
 	pods := slices.DeleteFunc(s.Pods(), func(pod *corev1.Pod) bool {
-		return !podstate.IsActive(pod)
+		return !simulation.IsActive(pod)
 	})
 	if len(pods) == 0 {
 		return
 	}
-	s.note(byOthers{kills: 1})
+	s.UserMoves(1, 0)
 	pod := pods[which%len(pods)]
 	if which%2 == 0 {
+		s.UserDeletes(pod.UID, metav1.DeletePropagationBackground)
 		s.OthersDid(s.Live.Delete(s.T.Context(), pod, client.Preconditions{UID: &pod.UID}),
 			"user: delete a Pod", pod.Name)
 		return
@@ -114,20 +162,30 @@ func (s *simulated) kill(which int) {
 	s.OthersDid(s.Live.Status().Update(s.T.Context(), pod), "kubelet: fails a Pod", pod.Name)
 }
 
-func (s *simulated) makeOrphan(which int, number int32) {
+func (s *deploymentUsers) makeOrphan(which int, number int32) {
 	name := fmt.Sprint("orphan-", which)
 	if err := s.Live.Get(
 		s.T.Context(), client.ObjectKey{Namespace: "default", Name: name}, &appsv1.ReplicaSet{},
 	); !apierrors.IsNotFound(err) {
 		return
 	}
-	s.note(byOthers{gains: number % 4})
-	s.orphanSet(name, fmt.Sprint("web:", 5+which%2), number%4)
+	s.UserMoves(0, number%4)
+	labels := map[string]string{"app": "web", "set": name}
+	s.Create(&appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: labels},
+		Spec: appsv1.ReplicaSetSpec{
+			Replicas: new(number % 4), Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       webSpec(fmt.Sprint("web:", 5+which%2)),
+			},
+		},
+	})
 	s.OthersDid(nil, "user: make an orphan", name)
 }
 
 // meddle scales a ReplicaSet by hand, or changes its labels so that the Deployment releases it.
-func (s *simulated) meddle(which int, number int32) {
+func (s *deploymentUsers) meddle(which int, number int32) {
 	sets := s.sets()
 	if len(sets) == 0 {
 		return
@@ -136,21 +194,21 @@ func (s *simulated) meddle(which int, number int32) {
 	before := rs.DeepCopy()
 	if which%2 == 0 {
 		rs.Spec.Replicas = &number
-		s.note(byOthers{gains: number, kills: *before.Spec.Replicas})
+		s.UserMoves(*before.Spec.Replicas, number)
 		s.OthersDid(s.Live.Patch(s.T.Context(), rs, client.MergeFrom(before)),
 			"user: scale a ReplicaSet", fmt.Sprint(rs.Name, " to ", number))
-		s.byHand[fmt.Sprint(rs.UID, rs.Generation)] = true
+		s.UserScaled(rs)
 		return
 	}
 	rs.Labels = map[string]string{"app": "debug"}
-	s.note(byOthers{kills: *rs.Spec.Replicas})
+	s.UserMoves(*rs.Spec.Replicas, 0)
 	s.OthersDid(s.Live.Patch(s.T.Context(), rs, client.MergeFrom(before)),
 		"user: take a ReplicaSet away", rs.Name)
 }
 
 // replace deletes the Deployment, creates it again, and leaves the old one's objects to the garbage
 // collector.
-func (s *simulated) replace(number int32) {
+func (s *deploymentUsers) replace(number int32) {
 	old := s.now()
 	s.OthersDid(s.Live.Delete(s.T.Context(), old,
 		client.PropagationPolicy(metav1.DeletePropagationBackground)),
@@ -162,7 +220,7 @@ func (s *simulated) replace(number int32) {
 
 // garbage returns the objects whose owner is gone. It lists the owners last, so that it misses none
 // that is new.
-func (s *simulated) garbage() (objects []client.Object) {
+func (s *deploymentUsers) garbage() (objects []client.Object) {
 	for _, pod := range s.Pods() {
 		if pod.DeletionTimestamp == nil {
 			objects = append(objects, pod)
@@ -178,15 +236,32 @@ func (s *simulated) garbage() (objects []client.Object) {
 	for _, d := range deployments.Items {
 		there[d.UID] = true
 	}
-	return slices.DeleteFunc(objects, func(object client.Object) bool {
+	objects = slices.DeleteFunc(objects, func(object client.Object) bool {
 		owner := metav1.GetControllerOf(object)
 		return owner == nil || there[owner.UID]
 	})
+	for _, object := range objects {
+		s.UserDeletes(object.GetUID(), metav1.DeletePropagationBackground)
+	}
+	return objects
+}
+
+// The annotations in which a Deployment's controller keeps the revision of a template, and the size for
+// which a ReplicaSet's share was computed.
+const (
+	revisionAnnotation = "deployment.kubernetes.io/revision"
+	desiredAnnotation  = "deployment.kubernetes.io/desired-replicas"
+)
+
+// revisionOf returns a ReplicaSet's revision, or zero.
+func revisionOf(rs *appsv1.ReplicaSet) int64 {
+	revision, _ := strconv.ParseInt(rs.Annotations[revisionAnnotation], 10, 64)
+	return revision
 }
 
 // state returns what users see in the end. It leaves out the old ReplicaSets, because their number
 // depends on how many templates the controller has seen.
-func (s *simulated) state() string {
+func (s *deploymentUsers) state() string {
 	d := s.now()
 	highest, old := int64(0), 0
 	pods := map[string]int{}
@@ -196,7 +271,7 @@ func (s *simulated) state() string {
 			continue
 		}
 		highest = max(highest, revisionOf(rs))
-		if sameTemplate(&rs.Spec.Template, &d.Spec.Template) {
+		if simulation.SameTemplate(&rs.Spec.Template, &d.Spec.Template) {
 			sized := rs.Annotations[desiredAnnotation]
 			if *rs.Spec.Replicas == 0 {
 				sized = "nobody knows what, because it has no share"
@@ -207,7 +282,7 @@ func (s *simulated) state() string {
 			sizes = append(sizes, fmt.Sprintf("old %d", *rs.Spec.Replicas))
 		}
 		for _, pod := range s.Pods() {
-			if metav1.IsControlledBy(pod, rs) && podstate.IsActive(pod) {
+			if metav1.IsControlledBy(pod, rs) && simulation.IsActive(pod) {
 				pods[pod.Spec.Containers[0].Image]++
 			}
 		}
@@ -225,5 +300,5 @@ func (s *simulated) state() string {
 		fmt.Sprint(highest) == d.Annotations[revisionAnnotation],
 		status.ObservedGeneration == d.Generation, status.Replicas, status.UpdatedReplicas,
 		status.ReadyReplicas, status.AvailableReplicas,
-		status.UnavailableReplicas, *status.TerminatingReplicas, strings.Join(conditions, ", "))
+		status.UnavailableReplicas, valueOf(status.TerminatingReplicas), strings.Join(conditions, ", "))
 }

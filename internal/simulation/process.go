@@ -7,32 +7,30 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/go-logr/logr"
-	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/rest"
 
-	"github.com/loopwright/loopwright/controllers"
 	"github.com/loopwright/loopwright/internal/fakeapi"
-	"github.com/loopwright/loopwright/manager"
-	"github.com/loopwright/loopwright/manager/cache"
-	"github.com/loopwright/loopwright/manager/config"
-	"github.com/loopwright/loopwright/manager/controller"
-	"github.com/loopwright/loopwright/manager/metrics/server"
+	"github.com/loopwright/loopwright/trace"
 )
 
 // lease is how long the next process waits after a crash. By then all requests of the crashed one
 // have arrived.
 const lease = 15 * time.Second
 
-// process is the process of the controllers. After a crash none of its requests reaches the server.
+// Process makes the process of some controllers. It connects to the API server as the configuration
+// says, and writes to the recorder if that isn't nil. run blocks until its context ends, and leaves
+// no goroutine behind. Nothing may run before run is called: it isn't if the World ends first.
+type Process func(*rest.Config, *trace.Recorder) (run func(context.Context) error, err error)
+
+// process is a Process that runs. After a crash none of its requests reaches the server.
 type process struct {
-	next    http.RoundTripper
+	direct  bool // there are no connections
 	crashed atomic.Bool
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -40,17 +38,46 @@ type process struct {
 
 var errCrashed = errors.New("the process has crashed")
 
+// crossing is the transport of a process: a process may have several clients.
+type crossing struct {
+	*process
+	next http.RoundTripper
+}
+
 // RoundTrip implements http.RoundTripper.
-func (p *process) RoundTrip(r *http.Request) (*http.Response, error) {
+func (p crossing) RoundTrip(r *http.Request) (*http.Response, error) {
 	if p.crashed.Load() {
 		return nil, errCrashed
 	}
-	response, err := p.next.RoundTrip(r)
+	send := p.next.RoundTrip
+	if p.direct && r.Method != http.MethodGet {
+		send = p.write
+	}
+	response, err := send(r)
 	if p.crashed.Load() && err == nil {
 		response.Body.Close()
 		return nil, errCrashed
 	}
 	return response, err
+}
+
+// write sends a write, which arrives even if its sender waits no longer.
+func (p crossing) write(r *http.Request) (*http.Response, error) {
+	type answer struct {
+		response *http.Response
+		err      error
+	}
+	answers := make(chan answer, 1) // the sender may have gone
+	go func() {
+		response, err := p.next.RoundTrip(r.WithContext(context.WithoutCancel(r.Context())))
+		answers <- answer{response, err}
+	}()
+	select {
+	case a := <-answers:
+		return a.response, a.err
+	case <-r.Context().Done():
+		return nil, context.Cause(r.Context())
+	}
 }
 
 // end stops the process, and waits for its end.
@@ -62,9 +89,13 @@ func (p *process) end() {
 // Start starts the process. In a wild World, it tries again if the process doesn't come up, as a
 // kubelet does.
 func (w *World) Start() {
+	w.mu.Lock()
+	before := w.process
+	w.mu.Unlock()
 	p := &process{}
-	mgr, err := w.newManager(p)
-	for ; err != nil; mgr, err = w.newManager(p) {
+	connection := w.connect(p, Agent)
+	run, err := w.controllers(connection, w.trace)
+	for ; err != nil; run, err = w.controllers(connection, w.trace) {
 		if !w.wild {
 			w.T.Errorf("the process does not come up: %v", err)
 			return
@@ -79,14 +110,14 @@ func (w *World) Start() {
 	// nothing waits below for another goroutine, or the bubble's clock would stand still
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.ended {
+	if w.ended || w.halted || w.process != before { // somebody else has started one meanwhile
 		return
 	}
 	var ctx context.Context
 	ctx, p.stop = context.WithCancel(context.Background())
 	p.running.Go(func() {
-		switch err := mgr.Start(ctx); {
-		case err == nil || p.crashed.Load():
+		switch err := run(ctx); {
+		case err == nil || p.crashed.Load() || !w.isNewest(p):
 		case !w.wild:
 			w.T.Errorf("the process has ended: %v", err)
 		case ctx.Err() == nil:
@@ -99,6 +130,30 @@ func (w *World) Start() {
 		w.old = append(w.old, w.process)
 	}
 	w.process = p
+}
+
+func (w *World) isNewest(p *process) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.process == p
+}
+
+// halt ends all processes for good, at once.
+func (w *World) halt() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.halted = true
+	for _, p := range append(slices.Clone(w.old), w.process) { // only tellWrites halts, so it's there
+		p.crashed.Store(true)
+		p.stop()
+	}
+}
+
+// isDown reports whether a process has crashed, and the next one doesn't run yet.
+func (w *World) isDown() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.process.crashed.Load()
 }
 
 // Stop shuts the process down gracefully.
@@ -116,29 +171,21 @@ func (w *World) Restart() {
 	w.Start()
 }
 
-func (w *World) newManager(p *process) (manager.Manager, error) {
-	mgr, err := w.emptyManager(p)
-	if err != nil {
-		return nil, err
+// connect is the way of a process to the server.
+func (w *World) connect(p *process, agent string) *rest.Config {
+	p.direct = w.network != nil
+	connection := w.connection()
+	connection.UserAgent = agent
+	connection.WrapTransport = func(next http.RoundTripper) http.RoundTripper {
+		return crossing{p, way{w, next}}
 	}
-	return mgr, w.add(mgr, controllers.Options{
-		Controller: controller.Options{GracePeriod: -1},
-		Probe:      controllers.ProbeOptions{Skip: true},
-	})
+	return connection
 }
 
-// emptyManager is the manager of a process, without controllers.
-func (w *World) emptyManager(p *process) (manager.Manager, error) {
-	connection := w.connection()
-	connection.UserAgent = Agent
-	connection.WrapTransport = func(next http.RoundTripper) http.RoundTripper {
-		p.next = way{w, next}
-		return p
-	}
-	return manager.New(connection, manager.Options{
-		Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"},
-		Controller: config.Controller{SkipNameValidation: new(true)},
-	})
+// Connect connects a process that a Cast plays. After kill, none of its requests reaches the server.
+func (w *World) Connect(name string) (connection *rest.Config, kill func()) {
+	p := &process{}
+	return w.connect(p, Agent+"-"+name), func() { p.crashed.Store(true) }
 }
 
 // KnowsTerminating sets whether the server knows status.terminatingReplicas, as those from 1.35 on
@@ -185,7 +232,7 @@ func (y way) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if !y.w.dropsTerminating.Load() || r.Method != http.MethodPatch ||
 		!strings.HasSuffix(r.URL.Path, "/status") {
-		return y.next.RoundTrip(r)
+		return y.roundTrip(r)
 	}
 	defer r.Body.Close()
 	patch, err := io.ReadAll(r.Body)
@@ -198,40 +245,26 @@ func (y way) RoundTrip(r *http.Request) (*http.Response, error) {
 	return y.next.RoundTrip(r)
 }
 
-// RefusesMisuse checks that Add returns an error that says what it was doing if its controller
-// couldn't work: in a manager that has the controller already, in one whose cache can't wait for
-// the controller's writes, and if it would probe before its process is the leader. name is the
-// controller's name in errors, and index the text if the cache refuses its index.
-func RefusesMisuse(t *testing.T, add Add, name, index string) {
-	synctest.Test(t, func(t *testing.T) {
-		w := New(t, add)
-		mgr, err := w.newManager(&process{})
-		require.NoError(t, err)
-		skip := controllers.Options{Probe: controllers.ProbeOptions{Skip: true}}
-		require.ErrorContains(t, add(mgr, skip), index+": ")
-
-		mgr, err = w.emptyManager(&process{})
-		require.NoError(t, err)
-		require.ErrorContains(t, add(hasty{mgr}, skip),
-			name+": a controller that reads what it has written needs a cache")
-		warm := controllers.Options{Controller: controller.Options{EnableWarmup: new(true)}}
-		require.ErrorContains(t, add(mgr, warm), name+": EnableWarmup")
-	})
+// roundTrip takes some time, even if a proxy answers at once: a client that tries again at once would
+// stop the bubble's clock.
+func (y way) roundTrip(r *http.Request) (*http.Response, error) {
+	begun := time.Now()
+	response, err := y.next.RoundTrip(r)
+	if r.UserAgent() == Agent && time.Since(begun) < y.w.latency {
+		time.Sleep(y.w.latency)
+	}
+	return response, err
 }
-
-// hasty is a manager whose cache can't wait.
-type hasty struct{ manager.Manager }
-
-func (h hasty) GetCache() cache.Cache { return struct{ cache.Cache }{h.Manager.GetCache()} }
 
 // CrashAfter makes the process crash after the server has carried out a matching write. The next
 // process starts when the lease has expired.
-func (w *World) CrashAfter(match fakeapi.Match, skip int) {
-	what := nameOf(match.Verb, match.Resource, match.Subresource)
-	w.Tell("the process will crash after: %s", what)
+func (w *World) CrashAfter(match fakeapi.Match, skip int) { w.crashAfter(match, skip, 1) }
+
+// crashAfter is CrashAfter for several writes: a process dies after each. It returns what ends it.
+func (w *World) crashAfter(match fakeapi.Match, skip, times int) (end func()) {
 	match.UserAgent = Agent
-	w.lifts = append(w.lifts, w.Server.Inject(fakeapi.Fault{
-		Match: match, Skip: skip, Times: 1, LoseResponse: true,
+	return w.Server.Inject(fakeapi.Fault{
+		Match: match, Skip: skip, Times: times, LoseResponse: true,
 		OnHit: func(r fakeapi.Request) {
 			w.mu.Lock()
 			p := w.process
@@ -240,7 +273,7 @@ func (w *World) CrashAfter(match fakeapi.Match, skip int) {
 				return // another request has crashed it already
 			}
 			w.counts["crash"]++
-			w.counts["crash after "+what]++
+			w.counts["crash after "+nameOf(r.Verb, r.Resource, r.Subresource)]++
 			w.tellLocked(time.Now(), "crash after: %s", r)
 			w.mu.Unlock()
 			p.stop()
@@ -248,9 +281,33 @@ func (w *World) CrashAfter(match fakeapi.Match, skip int) {
 				select {
 				case <-w.done:
 				case <-time.After(lease):
-					w.Start()
+					if w.isNewest(p) {
+						w.Start()
+					}
 				}
 			})
 		},
-	}))
+	})
+}
+
+// startBeside starts the next process, and stops the old one a while later. It returns what stops it
+// earlier.
+func (w *World) startBeside(while time.Duration) (end func()) {
+	if w.isDown() {
+		return nil
+	}
+	w.mu.Lock()
+	old := w.process
+	w.mu.Unlock()
+	w.Start()
+	stop := sync.OnceFunc(old.end)
+	w.Go(func() {
+		select {
+		case <-w.done:
+		case <-time.After(while):
+			stop()
+			w.Tell("the old process has ended")
+		}
+	})
+	return stop
 }

@@ -1,0 +1,78 @@
+package stories
+
+import (
+	"context"
+	"flag"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/internal/simulation"
+	"github.com/loopwright/loopwright/manager/leaderelection/resourcelock"
+)
+
+// trusting is an elector that reads the holder's clock. It's what people write first.
+func trusting(ctx context.Context, c Candidate) {
+	for ctx.Err() == nil {
+		record, _, err := c.Lock.Get(ctx)
+		isFree := err == nil && time.Since(record.RenewTime.Time) > 15*time.Second
+		mine := resourcelock.LeaderElectionRecord{HolderIdentity: c.Lock.Identity()}
+		mine.RenewTime.Time = time.Now()
+		switch {
+		case isFree && c.Lock.Update(ctx, mine) == nil, err != nil && c.Lock.Create(ctx, mine) == nil:
+			lead(ctx, c, mine)
+			return
+		}
+		sleep(ctx, 2*time.Second)
+	}
+}
+
+// lead works until a renewal fails.
+func lead(ctx context.Context, c Candidate, mine resourcelock.LeaderElectionRecord) {
+	work, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		c.Lead(work)
+	}()
+	for ctx.Err() == nil {
+		sleep(ctx, 2*time.Second)
+		if mine.RenewTime.Time = time.Now(); c.Lock.Update(ctx, mine) != nil {
+			break
+		}
+	}
+	stop()
+	<-ended
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// The clocks of the story differ by hours, so two electors that compare them lead at a time. An elector that
+// never leads doesn't do that, and the story must not let it pass, either.
+func TestTheStoryFindsElectorsThatAreWrong(t *testing.T) {
+	if flag.Lookup("simulation.count").Value.String() != "0" {
+		t.Skip("this is no test to play days with")
+	}
+	for _, c := range []struct {
+		elect  func(context.Context, Candidate)
+		breaks simulation.Promise
+	}{
+		{trusting, simulation.OneLeader},
+		{func(ctx context.Context, _ Candidate) { <-ctx.Done() }, simulation.ActedOn},
+	} {
+		found := map[simulation.Promise]bool{}
+		for seed := range uint64(5) {
+			for _, broken := range Elector(c.elect).Play(t, seed) {
+				found[broken.Promise] = true
+			}
+		}
+		require.True(t, found[c.breaks], "%s: %v", c.breaks, found)
+	}
+}
