@@ -15,7 +15,7 @@ func TestWhateverBreaksTheRolloutEnds(t *testing.T) {
 	stories.Deployment(ours.Process(bothControllers)).Test(t)
 }
 
-// A user who mends a rollout in one step would wait for it for ever.
+// A user who mends a rollout in one step would wait for it forever.
 func TestARolloutThatWasStuckGoesOnWithAnotherStrategyAndSize(t *testing.T) {
 	for _, scene := range stories.ScenesOfDeployments() {
 		t.Run(scene.Name, func(t *testing.T) {

@@ -374,7 +374,7 @@ func (w *told) key() string {
 	return string(k)
 }
 
-// explore plays all orders of events from a world up to some depth, with up to so many troubles.
+// explore plays all orders of events from a world up to some depth, with with at most this many troubles.
 func explore(t *testing.T, from *told, depth, troubles int) (worlds int) {
 	seen := map[string]bool{}
 	layer := []*told{from}
@@ -448,7 +448,7 @@ func TestNoTwoReplicasWorkOnOneRangeWhateverTheOrderOfEvents(t *testing.T) {
 // Long walks come to worlds that no exploration reaches. When the troubles are over, each range has one replica that works on it,
 // and nobody writes any more.
 func TestLongWalksEndWell(t *testing.T) {
-	for seed := range race.Fewer(uint64(2000)) {
+	for seed := range race.Fewer(uint64(1000)) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		rare := 5 + random.IntN(50)
 		w := &told{world: aWorld(random.IntN(processes+1), all)}

@@ -277,7 +277,7 @@ func TestAReplicaThatIsCutOffStopsInTime(t *testing.T) {
 // Replicas come and go, and can't reach the server for a while, wholly or in part. Nobody works beside another one, and when it's
 // over, everything is worked on again.
 func TestThroughJoinsLeavesAndLossesNobodyWorksBesideAnother(t *testing.T) {
-	for seed := range race.Fewer(uint64(40)) {
+	for seed := range race.Fewer(uint64(20)) {
 		aCrew(t, seed, func(c *crew) {
 			c.joins()
 			for range 25 {

@@ -196,7 +196,7 @@ func (p *planning) even() bool {
 	return true
 }
 
-// move gives so many namespaces of one member to another: first what lies beside the other's own,
+// move gives a number of namespaces of one member to another: first what lies beside the other's own,
 // because that makes no new range; then from the shortest stretch, because the giver may get rid of
 // it.
 func (p *planning) move(from, to string, amount int) {
