@@ -374,7 +374,7 @@ func (w *told) key() string {
 	return string(k)
 }
 
-// explore plays all orders of events from a world up to some depth, with with at most this many troubles.
+// explore plays all orders of events from a world up to some depth, with at most this many troubles.
 func explore(t *testing.T, from *told, depth, troubles int) (worlds int) {
 	seen := map[string]bool{}
 	layer := []*told{from}
