@@ -32,6 +32,7 @@ import (
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/internal/hostile"
 	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/client/apiutil"
 	"github.com/loopwright/loopwright/trace"
 )
 
@@ -105,13 +106,18 @@ func empty(t testing.TB, controllers Process) *World {
 
 // dial connects the users.
 func (w *World) dial(connection *rest.Config) {
-	var err error
-	w.Live, err = client.NewWithWatch(connection, client.Options{Mapper: usersMapper()})
+	to, err := rest.HTTPClientFor(connection)
+	require.NoError(w.T, err)
+	asking, err := apiutil.NewDynamicRESTMapper(connection, to)
+	require.NoError(w.T, err)
+	w.Live, err = client.NewWithWatch(connection, client.Options{
+		HTTPClient: to, Mapper: meta.FirstHitRESTMapper{MultiRESTMapper: meta.MultiRESTMapper{usersMapper(), asking}},
+	})
 	require.NoError(w.T, err)
 }
 
 // usersMapper knows the paths of all kinds that a server has from the start. A client that asks the
-// server for them costs a tenth of a day.
+// server for them, as it must for others, costs a tenth of a day.
 var usersMapper = sync.OnceValue(func() meta.RESTMapper {
 	server := fakeapi.New(fakeapi.Options{})
 	defer server.Close()
