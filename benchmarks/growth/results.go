@@ -32,7 +32,7 @@ type Result struct {
 	Value  float64
 }
 
-// The figures that don't tell a cost.
+// Figures that aren't costs.
 const (
 	Took    = "took-sec"  // how long the whole case took; each that was finished has it
 	Outgrew = "outgrew-B" // the limit of memory at which the case was ended
