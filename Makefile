@@ -235,7 +235,7 @@ operators: ## Run the tests of operators that others wrote, on controller-runtim
 	cd benchmarks && go run ./cmd/operators -run '$(RUN)'
 
 .PHONY: simulate
-simulate: $(if $(MINE)$(MINI),$(COURSE)) ## Play 1,000 bad days for each controller, and shrink the first that fails; SEEDS=10000, CONTROLLER=replicaset, SEED=7. MINE=1: with your ReplicaSet and Deployment, MINI=1: with mini's, ORIGINALS=1: with Kubernetes', too
+simulate: $(if $(MINE)$(MINI),$(COURSE)) ## Play 1,000 bad days with each controller, and shrink the first that fails; SEEDS=10000, CONTROLLER=replicaset, SEED=7. MINE=1: with your ReplicaSet and Deployment, MINI=1: with mini's, ORIGINALS=1: with Kubernetes', too
 	@$(if $(MINE)$(MINI),$(COURSE) exam $(if $(MINE),--mine) -- -shrink 30s,go run ./internal/simulation/cmd/simulate $(if $(ORIGINALS),-originals)) \
 		-seeds $(or $(SEEDS),1000) $(if $(CONTROLLER),-controller $(CONTROLLER)) $(if $(SEED),-seed $(SEED)) $(if $(ONLY),-only $(ONLY))
 
@@ -296,7 +296,7 @@ else
 endif
 
 .PHONY: bench-million
-bench-million: $(CLUSTER_COMMAND) ## Measure how we and the originals grow, up to a million objects (two runs of an hour each on a quiet machine; goes on where it was stopped), for docs/benchmarks.md; SIZES=1000,10000 is for trying it
+bench-million: $(CLUSTER_COMMAND) ## Measure how our costs and the originals' grow, up to a million objects, for docs/benchmarks.md (two runs of an hour each on a quiet machine; goes on from where you stopped it); SIZES=1000,10000 is for trying it
 ifdef SIZES
 	cd benchmarks && go run ./cmd/growth -sizes $(SIZES) -runs 1 -file ../.loopwright/growth-try.csv -new
 else

@@ -7,13 +7,13 @@ import (
 	"github.com/loopwright/loopwright/benchmarks/internal/plots"
 )
 
-// bend is how many times as much an object costs at one size as at the size before, from which on it's too much.
+// bend: if an object costs this many times as much as at the size before, or more, the curve bends upwards.
 const bend = 1.25
 
-// fewest is the size below which what a program has anyway decides.
+// fewest: with fewer objects, most of the cost is what a program needs without any.
 const fewest = 10_000
 
-// bending are the figures of which a million objects should need a million times one's.
+// bending are the figures that should grow in step with the objects.
 var bending = []string{"first-sec", "all-sec", "all-cpu-sec", "peak-rss-B", "object-B", "catch-up-sec", "catch-up-cpu-sec",
 	"catch-up-peak-rss-B", "add-sec", "item-B", "fire-sec", "fire-cpu-sec"}
 

@@ -5,14 +5,10 @@
 package growth
 
 import (
-	"encoding/csv"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strconv"
-	"strings"
 
+	"github.com/loopwright/loopwright/benchmarks/internal/csvfile"
 	"github.com/loopwright/loopwright/benchmarks/internal/machine"
 )
 
@@ -36,7 +32,7 @@ type Result struct {
 	Value  float64
 }
 
-// The figures that don't tell a cost.
+// Figures that aren't costs.
 const (
 	Took    = "took-sec"  // how long the whole case took; each that was finished has it
 	Outgrew = "outgrew-B" // the limit of memory at which the case was ended
@@ -51,61 +47,31 @@ type Table struct {
 	Results []Result
 }
 
-// Save writes the table: first its facts, in lines that begin with a #.
+// Save writes the table.
 func (t Table) Save(file string) error {
-	var text strings.Builder
-	for _, f := range t.Facts {
-		fmt.Fprintf(&text, "# %s: %s\n", f.Name, f.Value)
-	}
-	lines := [][]string{columns}
+	var lines [][]string
 	for _, r := range t.Results {
 		lines = append(lines, []string{strconv.Itoa(r.Run), r.Server, r.Form, strconv.Itoa(r.Objects), r.Side, r.Figure,
 			strconv.FormatFloat(r.Value, 'g', 5, 64)})
 	}
-	if err := csv.NewWriter(&text).WriteAll(lines); err != nil {
-		return err
-	}
-	// A table that was half written would be read as if the rest hadn't been measured.
-	if err := os.WriteFile(file+".new", []byte(text.String()), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(file+".new", file)
+	return csvfile.Save(file, t.Facts, columns, lines)
 }
 
-// Load reads a table. A file that doesn't exist is an empty one.
+// Load reads a table. If there's no file, it's an empty one.
 func Load(file string) (t Table, err error) {
-	text, err := os.ReadFile(file)
-	if errors.Is(err, os.ErrNotExist) {
-		return t, nil
-	}
+	facts, lines, err := csvfile.Load(file, columns)
 	if err != nil {
 		return t, err
 	}
-	for line := range strings.Lines(string(text)) {
-		if line, is := strings.CutPrefix(strings.TrimSpace(line), "# "); is {
-			name, value, _ := strings.Cut(line, ": ")
-			t.Facts = append(t.Facts, machine.Fact{Name: name, Value: value})
-		}
-	}
-	table := csv.NewReader(strings.NewReader(string(text)))
-	table.Comment, table.FieldsPerRecord = '#', len(columns)
-	for first := true; ; first = false {
-		cells, err := table.Read()
-		if errors.Is(err, io.EOF) {
-			return t, nil
-		}
-		if err != nil {
-			return t, fmt.Errorf("reading %s: %w", file, err)
-		}
-		if first {
-			continue
-		}
+	t.Facts = facts
+	for _, cells := range lines {
 		r, err := resultOf(cells)
 		if err != nil {
 			return t, fmt.Errorf("reading %s: %w", file, err)
 		}
 		t.Results = append(t.Results, r)
 	}
+	return t, nil
 }
 
 func resultOf(cells []string) (r Result, err error) {

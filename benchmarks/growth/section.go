@@ -22,7 +22,7 @@ const Limit = "decoding"
 // runs are whole runs: a ratio is shown if both agree.
 var runs = []int{1, 2}
 
-// tooFar is how far two ratios that agree may be apart; that of two which are below plain doesn't matter.
+// Two runs agree on a ratio if one run's is at most tooFar times the other's, or if both are below plain: it's plain then who wins.
 const tooFar, plain = 1.25, 0.1
 
 // The sides, ours before the original beside it.

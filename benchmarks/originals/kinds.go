@@ -9,11 +9,11 @@ import (
 
 // kinds is what the API server's discovery said last. In kube-controller-manager, the garbage collector's
 // RESTMapper asks the API server while it holds a lock, and others wait for the lock. A goroutine that
-// waits for a lock stops the clock of a bubble, so the answer would never arrive. Here, somebody asks
-// beforehand. If the API server doesn't answer, the kinds stay as they were, which is kinder than the
+// waits for a lock stops the clock of a bubble, so the answer would never arrive. Here, startGarbage
+// asks beforehand. If the API server doesn't answer, the kinds stay as they were, which is kinder than the
 // original: it would know none until the next answer.
 type kinds struct {
-	discovery.CachedDiscoveryInterface // has the methods that nobody calls
+	discovery.CachedDiscoveryInterface // for the methods that aren't called
 	last                               atomic.Pointer[answer]
 }
 

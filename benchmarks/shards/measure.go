@@ -220,7 +220,7 @@ func (w *world) measure(ctx context.Context, replicas int) (row Row, err error) 
 	return row, err
 }
 
-// settle waits until no namespace changes hands any more: whatever comes is reconciled.
+// settle waits until there are no more reconciles. A namespace that changes hands causes some.
 func (w *world) settle(ctx context.Context, t *team) error {
 	quiet := max(w.LeaseDuration/2, 2*time.Second)
 	_, last, err := t.left()
@@ -249,7 +249,7 @@ func (w *world) tidy(ctx context.Context, t *team) ([]report, error) {
 	return t.costs(), err
 }
 
-// change changes some objects, which lie in all namespaces, and waits until they're reconciled.
+// change changes some objects, evenly from all namespaces, and waits until they're reconciled.
 func (w *world) change(ctx context.Context, t *team, count int) error {
 	step := w.Objects / count
 	t.mu.Lock()

@@ -37,7 +37,7 @@ const workers = 20
 
 var ours = labels.Set{"of": "bench-shards"}
 
-// replicaEnv has a replica's Config as JSON.
+// replicaEnv has a Replica as JSON.
 const replicaEnv = "LOOPWRIGHT_BENCH_SHARDS"
 
 // Replica is what a replica has to know.
@@ -168,8 +168,8 @@ func (w *worker) report(to io.Writer) {
 	}
 }
 
-// tidy is the signal on which a replica gives back the memory that it doesn't need. Go does that by
-// itself, over minutes.
+// tidy is the signal that makes a replica give back the memory that it doesn't need. Go does that by
+// itself, but takes minutes.
 const tidy = syscall.SIGUSR1
 
 func tidyUp() {

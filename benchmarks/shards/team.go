@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// tally knows who has reconciled which object last.
+// tally knows which replica has reconciled which object last.
 type tally struct {
 	last  []int // the number of a replica; -1 before the first
 	fresh []bool
-	open  int // how many of the objects that are awaited aren't fresh
+	open  int // how many objects are awaited: those that aren't fresh
 }
 
 func newTally(objects int) *tally {
@@ -136,14 +136,14 @@ func (t *team) kill(members ...*member) {
 	}
 }
 
-// left returns how many objects are awaited still, and how many reconciles there were.
+// left returns how many objects are still awaited, and how many reconciles there were.
 func (t *team) left() (open, count int, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.tally.open, t.count, t.failure
 }
 
-// wait waits until at most some objects are awaited, and says every few seconds how many are.
+// wait waits until at most this many objects are still awaited. It says every few seconds how many are.
 func (t *team) wait(ctx context.Context, what string, most int) (count int, at time.Time, err error) {
 	said := time.Now()
 	for {
@@ -163,7 +163,7 @@ func (t *team) wait(ctx context.Context, what string, most int) (count int, at t
 	}
 }
 
-// costs returns the latest reports of those that live.
+// costs returns the latest reports of the replicas that weren't killed.
 func (t *team) costs() (all []report) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -180,6 +180,8 @@ func (w *World) UserDeletes(uid types.UID, how metav1.DeletionPropagation) {
 	w.deeds.deleted[uid] = append(w.deeds.deleted[uid], how)
 }
 
+func (w *World) byUser(uid types.UID) bool { return len(w.deeds.deleted[uid]) > 0 }
+
 // UserScaled notes that a user has scaled a ReplicaSet by hand.
 func (w *World) UserScaled(rs *appsv1.ReplicaSet) {
 	w.mu.Lock()

@@ -17,9 +17,6 @@ import (
 	"github.com/loopwright/loopwright/benchmarks/client/wire"
 )
 
-// decoding is the name of the limit, beside the sides.
-const decoding = "decoding"
-
 // measureDecoding is the process of the limit: what apimachinery's decoder needs for the objects themselves. It keeps them in a
 // slice, and does nothing else. Only the decoder's time counts: what has come through the connection is in memory by then.
 func measureDecoding(f form, objects int, server string) error {
@@ -64,7 +61,7 @@ func measureDecoding(f form, objects int, server string) error {
 	return nil
 }
 
-// decoderOf returns what makes an object of its bytes.
+// decoderOf returns a function that makes an object of its bytes.
 func decoderOf(f form, mediaType string) func([]byte) (object, error) {
 	codecs := serializer.NewCodecFactory(wire.Scheme)
 	if f.name == "metadata" {

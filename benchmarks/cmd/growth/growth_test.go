@@ -156,7 +156,7 @@ func TestACommandThatWasStoppedGoesOnWhereItWas(t *testing.T) {
 	require.InDelta(t, 12, reconciles, 0, "10 have changed, one was deleted, and one is new")
 	_, found := table.Value(growth.Case{Run: 1, Server: noServer, Form: "delayed", Objects: 100, Side: "our queue"}, "fire-sec")
 	require.True(t, found)
-	_, found = table.Value(growth.Case{Run: 1, Server: stream, Form: "pods", Objects: 100, Side: decoding}, "all-sec")
+	_, found = table.Value(growth.Case{Run: 1, Server: stream, Form: "pods", Objects: 100, Side: growth.Limit}, "all-sec")
 	require.True(t, found)
 
 	out.Reset()

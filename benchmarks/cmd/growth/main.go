@@ -11,7 +11,7 @@
 //	go run ./cmd/growth -cluster -sizes 1000,10000    on a real API server, too
 //
 // Each case is a process, and so is its server, whose memory and time don't count. The table is saved after each case, so a
-// command that was stopped goes on where it was. -new measures all of it again.
+// command that was stopped goes on from there. -new measures all of it again.
 //
 // Data flow: main -> play (the cases) -> a process for each (measure, measureQueue, measureDecoding) and its server (serve) ->
 // the table of package growth, which makes the section of docs/benchmarks.md of it.

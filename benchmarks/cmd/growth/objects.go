@@ -35,7 +35,6 @@ var (
 	pods       = corev1.SchemeGroupVersion.WithResource("pods")
 )
 
-// forms are those that are measured.
 var forms = []form{
 	{"metadata", widgetKind, widgets, emptyMetadata, func() object { return fullMetadata() }},
 	{"typed", widgetKind, widgets, func() object { return &wire.Widget{} }, func() object { return fullWidget() }},

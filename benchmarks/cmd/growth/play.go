@@ -27,7 +27,7 @@ const (
 )
 
 // cases are those of a run, the sides of a workload one after the other. The second run has them the other way round, so that
-// nobody always comes first.
+// no side always comes first.
 func cases(run int, sizes []int, servers ...string) (all []growth.Case) {
 	for _, size := range sizes {
 		for _, server := range servers {
@@ -45,7 +45,7 @@ func cases(run int, sizes []int, servers ...string) (all []growth.Case) {
 						add(f.name, side.name)
 					}
 					if server == stream {
-						add(f.name, decoding)
+						add(f.name, growth.Limit)
 					}
 				}
 			}
@@ -160,7 +160,7 @@ func (p *player) say(c growth.Case, format string, arguments ...any) {
 	fmt.Fprintf(p.out, "%8s  %s: %s\n", time.Since(p.began).Round(time.Second), c, fmt.Sprintf(format, arguments...))
 }
 
-// summary has the figures by which one sees that all is well.
+// summary has the figures that show whether all is well.
 func summary(results []growth.Result) string {
 	var text []string
 	for _, r := range results {
@@ -184,7 +184,7 @@ func (p *player) inMemory(ctx context.Context, c growth.Case) (results []growth.
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	part := "measure"
-	if c.Side == decoding {
+	if c.Side == growth.Limit {
 		part = "decode"
 	}
 	return p.process(ctx, c, "-part", part, "-side", c.Side, "-form", f.name, "-objects", objects, "-server", server,

@@ -12,11 +12,10 @@ import (
 	"github.com/loopwright/loopwright/workqueue"
 )
 
-// queueSide is a queue that can put items off. The plain ones are compared, and those with priorities.
+// queueSide is a queue that can put items off. We compare the plain ones, and those with priorities.
 type queueSide struct {
-	name   string
-	make   func() upstream.TypedDelayingInterface[reconcile.Request]
-	beside string
+	name string
+	make func() upstream.TypedDelayingInterface[request]
 }
 
 type request = reconcile.Request
@@ -24,12 +23,12 @@ type request = reconcile.Request
 var queueSides = []queueSide{
 	{"our queue", func() upstream.TypedDelayingInterface[request] {
 		return workqueue.NewDelaying(workqueue.Options[request]{})
-	}, "client-go"},
-	{"client-go", func() upstream.TypedDelayingInterface[request] { return upstream.NewTypedDelayingQueue[request]() }, ""},
+	}},
+	{"client-go", func() upstream.TypedDelayingInterface[request] { return upstream.NewTypedDelayingQueue[request]() }},
 	{"our priority queue", func() upstream.TypedDelayingInterface[request] {
 		return workqueue.NewPriority(workqueue.PriorityOptions[request]{})
-	}, "controller-runtime"},
-	{"controller-runtime", func() upstream.TypedDelayingInterface[request] { return priorityqueue.New[request]("") }, ""},
+	}},
+	{"controller-runtime", func() upstream.TypedDelayingInterface[request] { return priorityqueue.New[request]("") }},
 }
 
 // measureQueue is the process of one queue: it puts all items off until one moment, and takes them as they come out.

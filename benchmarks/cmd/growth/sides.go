@@ -30,14 +30,12 @@ type running struct {
 type side struct {
 	name  string
 	start func(program) (running, error)
-	// beside is the original that ours is compared with.
-	beside string
 }
 
 var sides = []side{
-	{name: "our manager", start: ourManager, beside: "controller-runtime"},
+	{name: "our manager", start: ourManager},
 	{name: "controller-runtime", start: theirManager},
-	{name: "our informer", start: ourInformer, beside: "client-go"},
+	{name: "our informer", start: ourInformer},
 	{name: "client-go", start: theirInformer},
 }
 

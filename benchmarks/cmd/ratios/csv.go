@@ -1,14 +1,10 @@
 package main
 
 import (
-	"encoding/csv"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strconv"
-	"strings"
 
+	"github.com/loopwright/loopwright/benchmarks/internal/csvfile"
 	"github.com/loopwright/loopwright/benchmarks/internal/machine"
 )
 
@@ -21,14 +17,9 @@ type whole struct {
 var columns = []string{"subject", "workload", "ours", "original", "unit", "ours is", "original is", "mini is",
 	"ratio", "low", "high", "verdict", "ratio before", "low before", "high before", "steady", "file"}
 
-// save writes a run: first its facts, in lines that begin with a #.
+// save writes a run.
 func (w whole) save(file string) error {
-	var text strings.Builder
-	for _, f := range w.Facts {
-		fmt.Fprintf(&text, "# %s: %s\n", f.Name, f.Value)
-	}
-	table := csv.NewWriter(&text)
-	lines := [][]string{columns}
+	var lines [][]string
 	for _, r := range w.Rows {
 		line := []string{r.Subject, r.Workload, r.Ours, r.Original, r.Unit,
 			number(r.OursIs.Center), number(r.OriginalIs.Center), number(r.Mini),
@@ -39,49 +30,27 @@ func (w whole) save(file string) error {
 		}
 		lines = append(lines, line)
 	}
-	if err := table.WriteAll(lines); err != nil {
-		return err
-	}
-	return os.WriteFile(file, []byte(text.String()), 0o644)
+	return csvfile.Save(file, w.Facts, columns, lines)
 }
 
 // number is a value with as many digits as a measurement has.
 func number(value float64) string { return strconv.FormatFloat(value, 'g', 5, 64) }
 
-// load reads a run that save has written. A file that is not there is a run without rows.
+// load reads a run that save has written. If there's no file, it's a run without rows.
 func load(file string) (w whole, err error) {
-	text, err := os.ReadFile(file)
-	if errors.Is(err, os.ErrNotExist) {
-		return w, nil
-	}
+	facts, lines, err := csvfile.Load(file, columns)
 	if err != nil {
 		return w, err
 	}
-	for line := range strings.Lines(string(text)) {
-		if line, is := strings.CutPrefix(strings.TrimSpace(line), "# "); is {
-			name, value, _ := strings.Cut(line, ": ")
-			w.Facts = append(w.Facts, machine.Fact{Name: name, Value: value})
-		}
-	}
-	table := csv.NewReader(strings.NewReader(string(text)))
-	table.Comment, table.FieldsPerRecord = '#', len(columns)
-	for first := true; ; first = false {
-		cells, err := table.Read()
-		if errors.Is(err, io.EOF) {
-			return w, nil
-		}
-		if err != nil {
-			return w, fmt.Errorf("reading %s: %w", file, err)
-		}
-		if first {
-			continue
-		}
+	w.Facts = facts
+	for _, cells := range lines {
 		r, err := rowOf(cells)
 		if err != nil {
 			return w, fmt.Errorf("reading %s: %w", file, err)
 		}
 		w.Rows = append(w.Rows, r)
 	}
+	return w, nil
 }
 
 func rowOf(cells []string) (r row, err error) {

@@ -38,7 +38,7 @@ func (m Machine) Facts() []Fact {
 	return facts
 }
 
-// Look describes this machine. What a system does not tell is left out.
+// Look describes this machine. What a system doesn't tell is left out.
 func Look(ctx context.Context) (Machine, error) {
 	m := Machine{Processor: "unknown processor", Memory: "memory unknown", System: runtime.GOOS + "/" + runtime.GOARCH,
 		Go: runtime.Version(), Processors: runtime.NumCPU()}
