@@ -114,14 +114,15 @@ func TestOnlyTheWarningAboutEndpointsIsLeftOut(t *testing.T) {
 	require.Contains(t, log.String(), "spec.x")
 }
 
-// On a new cluster there is no namespace loopwright-system, and without it there is no lease.
+// On a new cluster there is no namespace loopwright-system, and without it there is no lease. The
+// lease has a name of its own, because another package's tests hold the usual one in this namespace.
 func TestTheProgramMakesTheNamespaceOfItsLease(t *testing.T) {
 	client, namespace := clustertest.Client(t), clustertest.Namespace(t)
 	for range 2 { // the second time, the namespace exists
 		program, said := start(t, namespace, "--leader-election-namespace="+leaseNamespace,
-			"--controllers=replicaset")
+			"--leader-election-id="+namespace, "--controllers=replicaset")
 		require.EventuallyWithT(t, func(c *assert.CollectT) {
-			lease, err := client.CoordinationV1().Leases(leaseNamespace).Get(t.Context(), leaseName,
+			lease, err := client.CoordinationV1().Leases(leaseNamespace).Get(t.Context(), namespace,
 				metav1.GetOptions{})
 			require.NoError(c, err)
 			require.NotEmpty(c, *lease.Spec.HolderIdentity)
