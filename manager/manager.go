@@ -97,7 +97,7 @@ func New(config *rest.Config, options Options) (Manager, error) {
 		return nil, err
 	}
 	late := &lateWrites{}
-	made, err := cluster.New(late.refusing(config, options), options.ofCluster)
+	made, err := cluster.New(late.refusing(config, &options), options.ofCluster)
 	if err != nil {
 		return nil, err
 	}

@@ -131,13 +131,20 @@ type lateWrites struct{ of *sharding.Member } // nil until there is one
 // this one had.
 var ErrLate = errors.New("this replica's Lease has run out, so it doesn't write any more")
 
-// refusing returns the config with which the manager's clients write.
-func (l *lateWrites) refusing(config *rest.Config, options Options) *rest.Config {
+// refusing returns the config with which the manager's clients write. A client that you give it
+// isn't made from the config, so it's replaced by one that refuses, too.
+func (l *lateWrites) refusing(config *rest.Config, options *Options) *rest.Config {
 	if options.Sharding == nil || config == nil {
 		return config
 	}
+	wrap := func(next http.RoundTripper) http.RoundTripper { return lateTransport{l, next} }
+	if given := options.Client.HTTPClient; given != nil {
+		refuses := *given
+		refuses.Transport = wrap(cmp.Or(given.Transport, http.DefaultTransport))
+		options.Client.HTTPClient = &refuses
+	}
 	config = rest.CopyConfig(config)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return lateTransport{l, next} })
+	config.Wrap(wrap)
 	return config
 }
 

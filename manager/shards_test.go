@@ -3,19 +3,26 @@ package manager
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/manager/cache"
@@ -316,50 +323,100 @@ func (everywhere) NeedLeaderElection() bool { return false }
 // A process that was paused wakes in the middle of a reconcile, and another replica has its objects by
 // then. In a bubble nothing can be paused, so this reconcile doesn't care that its context has ended.
 func TestAReplicaWritesNothingAfterItsLeaseHasRunOut(t *testing.T) {
-	inTeam(t, true, func(t *testing.T, w *team) {
-		w.create()
-		m, err := New(w.server.Config(), Options{
-			Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"},
-			Sharding:   &Sharding{ID: "counter", Namespace: "default"},
-			Controller: config.Controller{SkipNameValidation: new(true)},
-		})
-		require.NoError(t, err)
-		lost := make(chan struct{})      // closed here
-		inside := make(chan struct{}, 2) // one for each of two reconciles, which send
-		wrote := map[string]chan error{"0": make(chan error, 1), "1": make(chan error, 1)}
-		pauses := map[string]time.Duration{"0": 9 * time.Second, "1": 13 * time.Second} // it leads for 12 s
-		c, err := controller.New("late", m, controller.Options{
-			MaxConcurrentReconciles: 2, GracePeriod: time.Minute,
-			Reconciler: reconcile.Func(func(_ context.Context, r reconcile.Request) (reconcile.Result, error) {
-				if wrote[r.Name] == nil || r.Namespace != namespaceOf(0) {
-					return reconcile.Result{}, nil
-				}
-				select {
-				case inside <- struct{}{}:
-				default: // once more, because the namespace has come
-					return reconcile.Result{}, nil
-				}
-				<-lost
-				time.Sleep(pauses[r.Name])
-				made := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "by-" + r.Name}}
-				wrote[r.Name] <- m.GetClient().Create(context.Background(), made)
-				return reconcile.Result{}, nil
-			}),
-		})
-		require.NoError(t, err)
-		require.NoError(t, c.Watch(source.Kind[client.Object](m.GetCache(), &corev1.ConfigMap{},
-			&handler.EnqueueRequestForObject{})))
-		ended := make(chan error, 1)
-		go func() { ended <- m.Start(context.Background()) }()
-		time.Sleep(time.Minute)
-		require.Len(t, inside, 2)
-		defer w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "leases"}, Hang: true})()
-		close(lost)
-		require.NoError(t, <-wrote["0"], "it may have the Lease still")
-		require.ErrorIs(t, <-wrote["1"], ErrLate)
-		require.ErrorIs(t, <-ended, leaderelection.ErrLost)
-		var made corev1.ConfigMap
-		key := client.ObjectKey{Namespace: namespaceOf(0), Name: "by-1"}
-		require.True(t, apierrors.IsNotFound(w.live.Get(t.Context(), key, &made)))
+	for _, given := range []bool{false, true} {
+		inTeam(t, true, func(t *testing.T, w *team) { w.isLate(t, given) })
+	}
+}
+
+// isLate plays it, with an HTTP client that the manager was given, or that it has made.
+func (w *team) isLate(t *testing.T, given bool) {
+	w.create()
+	var options client.Options
+	if given {
+		options.HTTPClient = &http.Client{Transport: w.server.Transport()}
+	}
+	m, err := New(w.server.Config(), Options{
+		Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"}, Client: options,
+		Sharding:   &Sharding{ID: "counter", Namespace: "default"},
+		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
+	require.NoError(t, err)
+	lost := make(chan struct{})      // closed here
+	inside := make(chan struct{}, 2) // one for each of two reconciles, which send
+	wrote := map[string]chan error{"0": make(chan error, 1), "1": make(chan error, 1)}
+	pauses := map[string]time.Duration{"0": 9 * time.Second, "1": 13 * time.Second} // it leads for 12 s
+	c, err := controller.New("late", m, controller.Options{
+		MaxConcurrentReconciles: 2, GracePeriod: time.Minute,
+		Reconciler: reconcile.Func(func(_ context.Context, r reconcile.Request) (reconcile.Result, error) {
+			if wrote[r.Name] == nil || r.Namespace != namespaceOf(0) {
+				return reconcile.Result{}, nil
+			}
+			select {
+			case inside <- struct{}{}:
+			default: // once more, because the namespace has come
+				return reconcile.Result{}, nil
+			}
+			<-lost
+			time.Sleep(pauses[r.Name])
+			if r.Name == "1" {
+				w.refuses(m)
+			}
+			made := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "by-" + r.Name}}
+			wrote[r.Name] <- m.GetClient().Create(context.Background(), made)
+			return reconcile.Result{}, nil
+		}),
+	})
+	require.NoError(t, err)
+	require.NoError(t, c.Watch(source.Kind[client.Object](m.GetCache(), &corev1.ConfigMap{},
+		&handler.EnqueueRequestForObject{})))
+	ended := make(chan error, 1)
+	go func() { ended <- m.Start(context.Background()) }()
+	time.Sleep(time.Minute)
+	require.Len(t, inside, 2)
+	defer w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "leases"}, Hang: true})()
+	close(lost)
+	require.NoError(t, <-wrote["0"], "it may have the Lease still")
+	require.ErrorIs(t, <-wrote["1"], ErrLate)
+	require.ErrorIs(t, <-ended, leaderelection.ErrLost)
+	var made corev1.ConfigMap
+	key := client.ObjectKey{Namespace: namespaceOf(0), Name: "by-1"}
+	require.True(t, apierrors.IsNotFound(w.live.Get(t.Context(), key, &made)))
+}
+
+// refuses checks that a replica that's late sends no write, however you write with what a manager
+// has for you. Reads do no harm.
+func (w *team) refuses(m Manager) {
+	ctx, c, theirs := context.Background(), m.GetClient(), &corev1.ConfigMap{}
+	key := client.ObjectKey{Namespace: namespaceOf(0), Name: "0"}
+	assert.NoError(w.t, m.GetAPIReader().Get(ctx, key, theirs))
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"data":{"late":"yes"}}`))
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: "some"}}
+	own, err := kubernetes.NewForConfig(m.GetConfig())
+	assert.NoError(w.t, err)
+	for what, err := range map[string]error{
+		"create": c.Create(ctx, theirs.DeepCopy()), "update": c.Update(ctx, theirs.DeepCopy()),
+		"patch": c.Patch(ctx, theirs.DeepCopy(), patch), "delete": c.Delete(ctx, theirs.DeepCopy()),
+		"delete all":           c.DeleteAllOf(ctx, theirs.DeepCopy(), client.InNamespace(key.Namespace)),
+		"apply":                c.Apply(ctx, applycorev1.ConfigMap(key.Name, key.Namespace), client.FieldOwner("late")),
+		"status":               c.Status().Patch(ctx, pod, patch),
+		"eviction":             c.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{}),
+		"a client of your own": own.CoreV1().ConfigMaps(key.Namespace).Delete(ctx, key.Name, metav1.DeleteOptions{}),
+	} {
+		assert.ErrorIs(w.t, err, ErrLate, what)
+	}
+	body := &closes{Reader: strings.NewReader("{}")}
+	_, err = m.GetHTTPClient().Post(m.GetConfig().Host+"/api/v1/namespaces", "application/json", body)
+	assert.ErrorIs(w.t, err, ErrLate)
+	assert.True(w.t, body.closed, "or whoever writes into it waits for a reader")
+}
+
+// closes is a body that knows whether it was closed.
+type closes struct {
+	io.Reader
+	closed bool
+}
+
+func (c *closes) Close() error {
+	c.closed = true
+	return nil
 }
