@@ -235,8 +235,8 @@ operators: ## Run the tests of operators that others wrote, on controller-runtim
 	cd benchmarks && go run ./cmd/operators -run '$(RUN)'
 
 .PHONY: simulate
-simulate: $(if $(MINE)$(MINI),$(COURSE)) ## Play 1,000 bad days with each controller, and shrink the first that fails; SEEDS=10000, CONTROLLER=replicaset, SEED=7. MINE=1: with your ReplicaSet and Deployment, MINI=1: with mini's, ORIGINALS=1: with Kubernetes', too
-	@$(if $(MINE)$(MINI),$(COURSE) exam $(if $(MINE),--mine) -- -shrink 30s,go run ./internal/simulation/cmd/simulate $(if $(ORIGINALS),-originals)) \
+simulate: $(if $(MINE)$(MINI),$(COURSE)) ## Play 1,000 bad days with each controller, and shrink the first that fails; SEEDS=10000, CONTROLLER=replicaset, SEED=7. MINE=1: with your ReplicaSet and Deployment, MINI=1: with mini's, ORIGINALS=1: with Kubernetes', too (WRITE=1: into docs/bad-days.md), MISTAKES=1: break ours on purpose
+	@$(if $(MINE)$(MINI),$(COURSE) exam $(if $(MINE),--mine) -- -shrink 30s,go run ./internal/simulation/cmd/simulate $(if $(ORIGINALS),-originals) $(if $(WRITE),-write docs/bad-days.md) $(if $(MISTAKES),-mistakes)) \
 		-seeds $(or $(SEEDS),1000) $(if $(CONTROLLER),-controller $(CONTROLLER)) $(if $(SEED),-seed $(SEED)) $(if $(ONLY),-only $(ONLY))
 
 .PHONY: walkthroughs

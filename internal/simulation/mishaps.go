@@ -135,28 +135,36 @@ func OfRequests(random *rand.Rand, often float64) []Mishap {
 	return all
 }
 
-// general are mishaps that may happen to any controllers.
-func general(random *rand.Rand, often float64) []Mishap {
-	all := OfRequests(random, often)
+// OfWatches are mishaps of watches and of the lists before them. What they show is late, or it comes in
+// another way, but it isn't false.
+func OfWatches(random *rand.Rand, often float64) []Mishap {
 	watch := fakeapi.Match{Verb: "watch"}
 	read := fakeapi.Match{Verb: []string{"list", "watch"}[random.IntN(2)]}
-	return append(all,
-		Mishap{Name: "expired", Fault: fakeapi.Fault{
+	return []Mishap{
+		{Name: "expired", Fault: fakeapi.Fault{
 			Match: read, Status: fakeapi.Expired(), Probability: often,
 		}, Blinds: true},
-		Mishap{Name: "watch cut", Fault: fakeapi.Fault{
+		{Name: "watch cut", Fault: fakeapi.Fault{
 			Match: watch, CutAfterEvents: 1 + random.IntN(4), CutAbruptly: random.IntN(2) == 0,
 		}},
-		Mishap{Name: "watch cut in time", Fault: fakeapi.Fault{
+		{Name: "watch cut in time", Fault: fakeapi.Fault{
 			Match: watch, CutAfter: time.Duration(10+random.IntN(50)) * time.Second,
 		}},
-		Mishap{Name: "watch late", Fault: fakeapi.Fault{
+		{Name: "watch late", Fault: fakeapi.Fault{
 			Match: watch, DelayEvents: milliseconds(random, 2000),
 		}},
-		Mishap{Name: "no WatchList", Fault: fakeapi.Fault{Match: watch, NoWatchList: true}},
-		Mishap{Name: "no end of the initial events",
+		{Name: "no WatchList", Fault: fakeapi.Fault{Match: watch, NoWatchList: true}},
+		{Name: "no end of the initial events",
 			Fault: fakeapi.Fault{Match: watch, NoInitialEventsEnd: true}},
-		lagging(random), skipping(random), travelling(random), doubled(random), skewed(random),
+		lagging(random), skipping(random),
+	}
+}
+
+// general are mishaps that may happen to any controllers.
+func general(random *rand.Rand, often float64) []Mishap {
+	all := append(OfRequests(random, often), OfWatches(random, often)...)
+	return append(all,
+		travelling(random), doubled(random), skewed(random),
 		Answering(random, hostile.Ops...), Answering(random, hostile.Ops...),
 		Answering(random, hostile.Ops...),
 	)

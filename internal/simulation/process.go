@@ -250,7 +250,7 @@ func (y way) RoundTrip(r *http.Request) (*http.Response, error) {
 func (y way) roundTrip(r *http.Request) (*http.Response, error) {
 	begun := time.Now()
 	response, err := y.next.RoundTrip(r)
-	if r.UserAgent() == Agent && time.Since(begun) < y.w.latency {
+	if strings.HasPrefix(r.UserAgent(), Agent) && time.Since(begun) < y.w.latency {
 		time.Sleep(y.w.latency)
 	}
 	return response, err

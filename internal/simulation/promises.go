@@ -2,7 +2,8 @@ package simulation
 
 // This file is the specification: what must hold in every World, for any controllers of these kinds.
 // It knows what's written in the API, and nothing about who wrote the controllers. The judges are in
-// pods.go, rollouts.go and garbage.go, and those of Endpoints and electors in package stories. A judge
+// pods.go, rollouts.go and garbage.go, and those of Endpoints, electors and shards in package
+// stories. A judge
 // goes through the changes in the order in which the server made them.
 //
 // Two things are never a controller's fault. It learns of other clients' writes from watches that are
@@ -53,10 +54,16 @@ const (
 	// none of them knows. It holds from OnStartedLeading to its return, and with WaitForMissing even
 	// if the Lease is deleted. No mishap bends this.
 	OneLeader Promise = "never two leaders at a time"
+	// OneWorker: of the replicas that share their work, no two reconcile one object at the same time.
+	// No mishap bends this.
+	OneWorker Promise = "never two replicas inside one object"
+	// NothingLost: a replica that takes over sees in its cache what the replica before it has written,
+	// and nobody hears of a deletion because an object has moved. No mishap bends this.
+	NothingLost Promise = "what moves to another replica is whole, and not deleted"
 	// Quiet: once the end is reached, nothing is written any more for half an hour.
 	Quiet Promise = "nothing is written once the end is reached"
 )
 
 // Promises are all promises, in the order of a table.
-var Promises = []Promise{NeverMore, NeverFewer, NoStranger, NotTwice, OneLeader, ActedOn, Mended, SameEnd,
-	Quiet}
+var Promises = []Promise{NeverMore, NeverFewer, NoStranger, NotTwice, OneLeader, OneWorker,
+	NothingLost, ActedOn, Mended, SameEnd, Quiet}

@@ -77,14 +77,16 @@ type World struct {
 
 // New makes a World without faults, in which no process runs yet. It ends with the test.
 func New(t testing.TB, controllers Process) *World {
-	w := empty(t, controllers)
+	w := empty(t, controllers, false)
 	w.dial(w.connection())
 	return w
 }
 
 // NewDirect is New without connections, which is faster.
-func NewDirect(t testing.TB, controllers Process) *World {
-	w := empty(t, controllers)
+func NewDirect(t testing.TB, controllers Process) *World { return newDirect(t, controllers, false) }
+
+func newDirect(t testing.TB, controllers Process, selectsShards bool) *World {
+	w := empty(t, controllers, selectsShards)
 	w.network = hostile.New(w.Server)
 	users := w.connection()
 	users.Transport = w.Server.Transport()
@@ -92,12 +94,12 @@ func NewDirect(t testing.TB, controllers Process) *World {
 	return w
 }
 
-func empty(t testing.TB, controllers Process) *World {
+func empty(t testing.TB, controllers Process, selectsShards bool) *World {
 	w := &World{
 		T: t, controllers: controllers, done: make(chan struct{}), counts: map[string]int{},
 		bent: map[Promise][]span{},
 		Server: fakeapi.New(fakeapi.Options{
-			NoManagedFields: true, WatchTimeout: 10_000 * time.Hour,
+			NoManagedFields: true, WatchTimeout: 10_000 * time.Hour, ShardedListAndWatch: selectsShards,
 		}),
 	}
 	t.Cleanup(w.End)

@@ -30,7 +30,9 @@ type Story struct {
 	// Controllers play in a process that crashes and starts again. If it's nil, the Cast plays
 	// processes of its own, and Mishaps are all there are.
 	Controllers Process
-	Steps       int // of a day
+	// SelectsShards gives the server of every other seed the gate ShardedListAndWatch.
+	SelectsShards bool
+	Steps         int // of a day
 	// Long is how long half of the steps last, the others being short. The default is so long that
 	// every cache must be up to date then.
 	Long time.Duration
@@ -163,7 +165,7 @@ func taleOf(calm, wild ending) string {
 
 // play plays a day: a calm one if counts is nil.
 func (s Story) play(t *testing.T, seed uint64, parts kept, counts map[string]int) ending {
-	w := NewDirect(t, s.Controllers)
+	w := newDirect(t, s.Controllers, s.SelectsShards && seed%2 == 0)
 	if w.restFor = 30 * time.Minute; s.Rest > 0 {
 		w.restFor = s.Rest
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/loopwright/loopwright/manager/leaderelection"
 )
@@ -212,13 +213,18 @@ func (s *sharing) change(ctx context.Context, now snapshot) (again bool, err err
 	return false, nil
 }
 
-// report logs a failure, if it isn't the one that was logged last.
+// report logs a failure, if it isn't the one that was logged last. When two replicas write at the same
+// time, one of them is refused: that's how it should be, so it isn't an error.
 func (s *sharing) report(err error, what string) {
 	text := ""
 	if err != nil {
 		text = err.Error()
 	}
-	if text != s.failure[what] && err != nil {
+	switch {
+	case err == nil, text == s.failure[what]:
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
+		s.log.Info("Another replica wrote first; this one looks again", "refused", text)
+	default:
 		s.log.Error(err, what)
 	}
 	s.failure[what] = text

@@ -169,3 +169,30 @@ func TestAFinalizerIsNotStuckWhileAControllerOfMiniHasItsObject(t *testing.T) {
 		assert.Equal(t, want, strings.Contains(said, stuck), said)
 	}
 }
+
+// Three replicas share the namespaces, and this recording is of one of them. It shows who has what: a
+// box for each, and which namespaces it's about to give away.
+func TestXRayShowsWhichReplicaHasWhichNamespaces(t *testing.T) {
+	browser, _ := start(t)
+	shard := func(namespace, op, reason string) trace.Event {
+		return trace.Event{Kind: trace.Shard, Layer: "shards websites", Object: "Namespace", Name: namespace, Op: op, Reason: reason}
+	}
+	b := showEvents(t, browser,
+		shard("shop", "held", "websites-a"), shard("shop", "begins", ""),
+		shard("bank", "held", "websites-a"), shard("bank", "begins", ""), shard("bank", "stops", ""),
+		shard("zoo", "held", "websites-a"), shard("zoo", "begins", ""), shard("zoo", "stops", ""), shard("zoo", "ended", ""),
+		shard("zoo", "held", "websites-b"),
+		shard("inn", "held", "websites-b"), shard("inn", "held", ""), // which was deleted
+	)
+	box := func(replica string) string { return fmt.Sprintf(`.lease[aria-label="Shard of %s"]`, replica) }
+	require.NoError(t, b.do(until(shows(box("websites-a"), "shop")), until(shows(box("websites-a"), "bank (stopping)")),
+		until(shows(box("websites-a"), "this replica")), until(shows(box("websites-b"), "zoo"))))
+	text, err := get[string](b, `[...document.querySelectorAll('.lease')].map(e => e.textContent).join('\n')`)
+	require.NoError(t, err)
+	assert.NotContains(t, text, "inn")
+	assert.Equal(t, 1, strings.Count(text, "zoo"), text)
+	assert.Equal(t, 1, strings.Count(text, "this replica"), text)
+	require.NoError(t, b.do(in(`[...document.querySelectorAll('.lease button')].find(e => e.textContent === 'zoo').click()`),
+		until(shows(".story", "zoo"))))
+	assert.Empty(t, b.wrong())
+}

@@ -34,6 +34,7 @@ var stories = []story{
 	{"endpoints", ".", "./controllers/endpoints", "TestWhateverBreaksTheEndpointsAreRight"},
 	{"endpointslices", ".", "./controllers/endpoints", "TestWhateverBreaksTheSlicesAreRight"},
 	{"elector", ".", "./manager/leaderelection", "TestWhateverBreaksOneReplicaLeads"},
+	{"shards", ".", "./manager", "TestWhateverBreaksReplicasShareTheWork"},
 	{"garbagecollector", ".", "./controllers/garbagecollector",
 		"TestWhateverBreaksNothingWithALivingOwnerIsDeletedAndNoGarbageIsLeft"},
 }
@@ -73,19 +74,26 @@ type options struct {
 	patience time.Duration // for shrinking
 	workers  int
 	dir      string
+	enough   int // how many days have to fail until there's enough to read; 0: play all of them
 
 	originals bool
 	mini      bool
+	mistakes  bool
+	page      string // to write the originals' numbers into
 	overlay   string // of the go command: a learner's files in the place of mini's
 }
 
 func main() {
-	o := options{}
+	o := options{enough: 10}
 	flags := flag.NewFlagSet("simulate", flag.ExitOnError) // the tests' are in flag.CommandLine
 	controller := flags.String("controller", "", "play only this one's: "+names(stories))
 	flags.BoolVar(&o.originals, "originals", false,
 		"play Kubernetes' own controllers, too, and compare how often each promise is broken")
 	flags.BoolVar(&o.mini, "mini", false, "play mini's controllers, and tell each day that they don't survive")
+	flags.BoolVar(&o.mistakes, "mistakes", false,
+		"break the library's controllers in one place at a time, and show the first seed that sees it")
+	flags.StringVar(&o.page, "write", "",
+		"put the days on which Kubernetes' own controllers broke a promise into the table of this page")
 	flags.StringVar(&o.overlay, "overlay", "", "play them with the files of this overlay of the go command")
 	flags.Uint64Var(&o.seeds, "seeds", 1000, "how many days to play for each controller")
 	flags.Uint64Var(&o.first, "first", 0, "the first seed")
@@ -95,6 +103,10 @@ func main() {
 	flags.IntVar(&o.workers, "workers", runtime.NumCPU(), "how many processes play")
 	flags.StringVar(&o.dir, "dir", ".loopwright/simulate", "where the tests and recordings go")
 	_ = flags.Parse(os.Args[1:]) // it exits
+	if err := o.check(flags.NArg()); err != nil {
+		fmt.Fprintln(os.Stderr, "simulate:", err)
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	failed, err := o.run(ctx, *controller)
@@ -105,6 +117,21 @@ func main() {
 		stop()
 		os.Exit(1)
 	}
+}
+
+// check refuses options that don't go together.
+func (o options) check(besides int) error {
+	switch {
+	case besides > 0:
+		return errors.New("it takes no arguments besides its flags")
+	case o.mistakes && (o.originals || o.mini || o.overlay != "" || o.seed >= 0):
+		return errors.New("-mistakes are the library's, and play seeds until one shows them: " +
+			"leave out -originals, -mini, -overlay and -seed")
+	case o.page != "" && (!o.originals || o.seed >= 0 || o.first > 0 || o.only != ""):
+		return errors.New("-write needs -originals and whole days from seed 0 on: " +
+			"leave out -seed, -first and -only")
+	}
+	return nil
 }
 
 func names(of []story) string {
@@ -141,6 +168,12 @@ func (o options) run(ctx context.Context, controller string) (failed bool, err e
 		return false, fmt.Errorf("no controller is called %q: there are %s", controller,
 			names(o.stories()))
 	}
+	if o.mistakes {
+		return false, o.makeMistakes(ctx, controller)
+	}
+	if o.originals { // a comparison counts all of them
+		o.enough = 0
+	}
 	if o.seed >= 0 {
 		if controller == "" {
 			return false, errors.New("a seed is of one controller: give its name, too")
@@ -165,7 +198,10 @@ func (o options) run(ctx context.Context, controller string) (failed bool, err e
 		o.tell(ctx, s, binary, row)
 	}
 	printTable(table)
-	return failed, ctx.Err()
+	if o.page != "" && !failed && ctx.Err() == nil {
+		err = writeTable(o.page, table)
+	}
+	return failed, errors.Join(err, ctx.Err())
 }
 
 // compile compiles the test of a story.
@@ -201,9 +237,6 @@ func (r *row) failed() int { return len(r.broken) }
 // old.
 const each = 25
 
-// enough is how many days have to fail until no more are played: there's something to read.
-const enough = 10
-
 // play plays the days of a story, and prints a line every five seconds.
 func (o options) play(ctx context.Context, s story, binary string) row {
 	r := row{story: s, broken: map[uint64][]string{}}
@@ -213,7 +246,7 @@ func (o options) play(ctx context.Context, s story, binary string) row {
 	take := func() (first, count uint64) {
 		mu.Lock()
 		defer mu.Unlock()
-		if r.failed() >= enough && !o.originals { // a comparison counts all of them
+		if o.enough > 0 && r.failed() >= o.enough {
 			return 0, 0
 		}
 		first, count = next, min(each, end-next)

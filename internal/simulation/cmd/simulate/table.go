@@ -4,15 +4,21 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/loopwright/loopwright/internal/simulation"
 )
 
+// shown is how many of the seeds that failed are named.
+const shown = 10
+
 func (r *row) seeds() []uint64 {
-	return slices.Sorted(maps.Keys(r.broken))[:min(enough, len(r.broken))]
+	return slices.Sorted(maps.Keys(r.broken))[:min(shown, len(r.broken))]
 }
 
 func (r *row) first() uint64 { return r.seeds()[0] }
@@ -53,3 +59,66 @@ func (r *row) daysWithout(promise string) (days int) {
 	}
 	return days
 }
+
+// columns are what the page calls the originals.
+var columns = map[string]string{
+	"ReplicaSet": "replicaset", "Deployment": "deployment", "Endpoints": "endpoints",
+	"slices": "endpointslices", "garbage collector": "garbagecollector",
+}
+
+// played is how the row begins that says how many days were played. It's the first one below the
+// table's head.
+const played = "days played, from seed 0 on"
+
+// writeTable puts the originals' numbers into the table of a page.
+func writeTable(page string, table []row) error {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	changed, err := withNumbers(string(text), table)
+	if err != nil {
+		return fmt.Errorf("%s: %w", page, err)
+	}
+	return os.WriteFile(page, []byte(changed), 0o644)
+}
+
+// withNumbers returns a page with the originals' numbers. What's behind a number stays: the mark of a
+// story. A promise that its table has no number for wasn't made, so it can't be broken.
+func withNumbers(page string, table []row) (string, error) {
+	lines := strings.Split(page, "\n")
+	at := slices.IndexFunc(lines, func(line string) bool {
+		return strings.HasPrefix(line, "| "+played)
+	})
+	if at < 2 {
+		return "", fmt.Errorf("there's no table with a row %q", played)
+	}
+	head := strings.Split(lines[at-2], "|")
+	for ; at < len(lines) && strings.HasPrefix(lines[at], "|"); at++ {
+		cells := strings.Split(lines[at], "|")
+		for i := 2; i < min(len(cells), len(head)); i++ {
+			for _, r := range table {
+				if !r.story.isOriginal() || r.story.name != columns[strings.TrimSpace(head[i])] {
+					continue
+				}
+				what := strings.TrimSpace(cells[1])
+				days := r.daysWithout(what)
+				if what == played {
+					days = r.played
+				}
+				was := number.FindString(cells[i])
+				if was == "" && days > 0 {
+					return "", fmt.Errorf("%q was broken on %d days of %s, and the table has no number for it",
+						what, days, r.story.name)
+				}
+				if was != "" {
+					cells[i] = strings.Replace(cells[i], was, strconv.Itoa(days), 1)
+				}
+			}
+		}
+		lines[at] = strings.Join(cells, "|")
+	}
+	return strings.Join(lines, "\n"), nil
+}
+
+var number = regexp.MustCompile(`\d+`)

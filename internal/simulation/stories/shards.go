@@ -1,0 +1,437 @@
+package stories
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/hostile"
+	"github.com/loopwright/loopwright/internal/simulation"
+	"github.com/loopwright/loopwright/manager/client"
+)
+
+// Colleague is what a replica is given that shares its work with others: a connection, and what its
+// controller does.
+type Colleague struct {
+	Connection *rest.Config
+	// Reconcile reconciles a ConfigMap, with a client that reads from the replica's cache.
+	Reconcile func(context.Context, client.Client, client.ObjectKey) error
+	// Deleted is for handlers that hear of a ConfigMap's deletion.
+	Deleted func(client.ObjectKey)
+}
+
+// Shards is the story of replicas that share ConfigMaps by their namespaces. share is the life of one: it
+// works until the context ends, or until it can't go on, and then its process ends. Its lease lasts 15 s,
+// and a reconcile whose context has ended gets 2 s to stop.
+//
+// Users stop and kill replicas, and change ConfigMaps. On the way, no two replicas may be inside one
+// ConfigMap, and whoever takes over must see what the last one wrote. In the end each ConfigMap is what
+// its user wants, and every replica has something to do.
+func Shards(share func(context.Context, Colleague) error) simulation.Story {
+	return simulation.Story{
+		Name: "shards", Seeds: 40, Short: 10, Race: 4,
+		Steps: 12, Long: time.Minute, Rest: 5 * time.Minute, SelectsShards: true, Mishaps: shardMishaps,
+		Cast: func(w *simulation.World) simulation.Cast {
+			s := &shop{World: w, share: share, inside: map[client.ObjectKey]string{}, dead: map[string]bool{},
+				deleted: map[client.ObjectKey]bool{}, written: map[client.ObjectKey]written{}}
+			return simulation.Cast{Begin: s.begin, Act: s.act, Last: s.last, State: s.state, Judge: s.judge}
+		},
+	}
+}
+
+// shardMishaps are all that happens to the requests of replicas that share their work.
+func shardMishaps(random *rand.Rand, often float64) []simulation.Mishap {
+	leases := func(verb string) fakeapi.Match { return fakeapi.Match{Verb: verb, Resource: "leases"} }
+	one := func(match fakeapi.Match) fakeapi.Match {
+		match.UserAgent = "-" + names[random.IntN(len(names))]
+		return match
+	}
+	all := append(simulation.OfRequests(random, often), simulation.OfWatches(random, often)...)
+	for i := range all {
+		all[i].Blinds = false // nobody here is judged by what the watches have shown
+	}
+	return append(all,
+		simulation.Mishap{Name: "answer to a write of a Lease lost", Fault: fakeapi.Fault{
+			Match: leases("create|update|patch"), Probability: often, LoseResponse: true,
+		}},
+		simulation.Mishap{Name: "one replica has no answers", Fault: fakeapi.Fault{
+			Match: one(fakeapi.Match{}), Hang: true,
+		}},
+		simulation.Mishap{Name: "one replica can't reach the server", Fault: fakeapi.Fault{
+			Match: one(fakeapi.Match{}), Refuse: true,
+		}},
+		simulation.Mishap{Name: "one replica can't read Leases", Fault: fakeapi.Fault{
+			Match: one(leases("list")), Status: fakeapi.Forbidden(),
+		}},
+		simulation.Mishap{Name: "one replica can't list ConfigMaps", Fault: fakeapi.Fault{
+			Match: one(fakeapi.Match{Verb: "list|watch", Resource: "configmaps"}), Status: fakeapi.Forbidden(),
+		}},
+		simulation.Mishap{Name: "nobody can list Namespaces", Fault: fakeapi.Fault{
+			Match: fakeapi.Match{Verb: "list", Resource: "namespaces"}, Status: fakeapi.Unavailable(),
+		}},
+		simulation.Mishap{Name: "slow writes of Leases", Fault: fakeapi.Fault{
+			Match: leases("update|patch"), Probability: often,
+			Delay: time.Duration(1+random.IntN(20)) * time.Second,
+		}},
+		simulation.Mishap{Name: "old Leases", Fault: fakeapi.Fault{
+			Match: leases("get|list"), Probability: often, Stale: uint64(1 + random.IntN(6)),
+		}},
+		simulation.Answering(random, hostile.Ops...),
+		simulation.Answering(random, hostile.Ops...),
+	)
+}
+
+// shop has the replicas, and the judge of what they do.
+type shop struct {
+	*simulation.World
+	share    func(context.Context, Colleague) error
+	replicas []*colleague
+	objects  []client.ObjectKey // those that users have made, and not deleted
+	made     int                // how many ever
+	wants    int                // the last number that a user wanted
+
+	mu      sync.Mutex                  // guards the rest
+	inside  map[client.ObjectKey]string // who reconciles it
+	dead    map[string]bool             // processes that have ended
+	deleted map[client.ObjectKey]bool   // by users
+	written map[client.ObjectKey]written
+	begun   int // reconciles
+	workers map[string]bool
+}
+
+// written is how often an object had been written by reconciles when the last one ended, and whose that
+// was.
+type written struct {
+	times int
+	by    string
+}
+
+// colleague is a replica: a process that starts again whenever it ends.
+type colleague struct {
+	*shop
+	name string
+
+	mu     sync.Mutex // guards the rest
+	random *rand.Rand
+	stop   context.CancelFunc
+	kill   func()
+	starts int
+}
+
+func (s *shop) begin() {
+	for range 9 {
+		s.make(s.namespace())
+	}
+	for i, name := range names {
+		r := &colleague{shop: s, name: name, random: rand.New(rand.NewPCG(s.Users.Uint64(), uint64(i))),
+			stop: func() {}, kill: func() {}}
+		s.replicas = append(s.replicas, r)
+		s.Go(r.run)
+	}
+}
+
+// run is the life of a replica, in which many processes follow each other.
+func (r *colleague) run() {
+	for {
+		select {
+		case <-r.Done():
+			return
+		case <-time.After(r.upTo(5 * time.Second)):
+		}
+		connection, kill := r.Connect(r.name)
+		ctx, stop := context.WithCancel(context.Background())
+		r.mu.Lock()
+		r.starts++
+		process := fmt.Sprint(r.name, "-", r.starts)
+		r.stop, r.kill = stop, func() {
+			kill()
+			r.ended(process)
+			stop()
+		}
+		r.mu.Unlock()
+		ended := make(chan struct{})
+		r.Go(func() { // ends the process with the World
+			select {
+			case <-r.Done():
+				stop()
+			case <-ended:
+			}
+		})
+		err := r.share(ctx, Colleague{
+			Connection: connection,
+			Reconcile: func(ctx context.Context, c client.Client, key client.ObjectKey) error {
+				return r.reconcile(ctx, process, c, key)
+			},
+			Deleted: func(key client.ObjectKey) { r.hears(process, key) },
+		})
+		r.ended(process)
+		r.Tell("%s has ended: %v", process, err)
+		close(ended)
+		stop()
+	}
+}
+
+func (r *colleague) upTo(d time.Duration) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return time.Duration(r.random.Int64N(int64(d)))
+}
+
+// reconcile makes a ConfigMap what its user wants. It takes a while, and longer to stop.
+func (r *colleague) reconcile(ctx context.Context, process string, c client.Client, key client.ObjectKey) error {
+	if !r.begins(process, key) {
+		return nil
+	}
+	defer r.leaves(process, key)
+	// An answer that never comes would keep it inside forever, and the replica from giving it away.
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	var it corev1.ConfigMap
+	err := c.Get(ctx, key, &it)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	times, _ := strconv.Atoi(it.Data["written"])
+	r.sees(process, key, times)
+	if err != nil || it.Data["is"] == it.Data["wants"] {
+		return nil
+	}
+	select {
+	case <-time.After(r.upTo(4 * time.Second)):
+	case <-ctx.Done():
+		time.Sleep(r.upTo(2 * time.Second))
+		return context.Cause(ctx)
+	}
+	it.Data["is"], it.Data["written"] = it.Data["wants"], strconv.Itoa(times+1)
+	return c.Update(ctx, &it)
+}
+
+// begins notes that a replica begins with an object, and judges OneWorker. A process that has been killed
+// doesn't begin anything.
+func (s *shop) begins(process string, key client.ObjectKey) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dead[process] {
+		return false
+	}
+	if other := s.inside[key]; other != "" {
+		s.Breaks(simulation.OneWorker, time.Now(), "%s begins with %s, and %s is inside", process, key, other)
+	}
+	s.inside[key] = process
+	s.begun++
+	if s.workers != nil {
+		s.workers[process] = true
+	}
+	s.Count("reconciles")
+	s.Tell("%s begins with %s", process, key)
+	return true
+}
+
+// leaves notes that a reconcile has ended, and what it leaves behind.
+func (s *shop) leaves(process string, key client.ObjectKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.inside[key] != process {
+		return // it was killed
+	}
+	delete(s.inside, key)
+	var is corev1.ConfigMap
+	if err := s.Live.Get(context.Background(), key, &is); err != nil {
+		delete(s.written, key) // a user has deleted it
+		return
+	}
+	times, _ := strconv.Atoi(is.Data["written"])
+	s.written[key] = written{times, process}
+	s.Tell("%s leaves %s, written %d times", process, key, times)
+}
+
+// ended notes that a process isn't inside anything any more.
+func (s *shop) ended(process string) {
+	s.mu.Lock()
+	s.dead[process] = true
+	var left []client.ObjectKey
+	for key, who := range s.inside {
+		if who == process {
+			left = append(left, key)
+		}
+	}
+	s.mu.Unlock()
+	for _, key := range left {
+		s.leaves(process, key)
+	}
+}
+
+// sees judges NothingLost: a replica sees what the one before it has written.
+func (s *shop) sees(process string, key client.ObjectKey, times int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.written[key]
+	if s.dead[process] || before.by == process || s.deleted[key] {
+		return
+	}
+	if before.by != "" {
+		s.Count("takeovers of an object")
+	}
+	if times < before.times {
+		s.Breaks(simulation.NothingLost, time.Now(),
+			"%s sees %s as if it had been written %d times, and when %s left it had been %d times",
+			process, key, times, before.by, before.times)
+	}
+}
+
+// hears judges NothingLost: what another replica gets isn't deleted.
+func (s *shop) hears(process string, key client.ObjectKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.deleted[key] && !s.dead[process] {
+		s.Breaks(simulation.NothingLost, time.Now(), "%s hears that %s has been deleted, and it hasn't", process, key)
+	}
+}
+
+// namespace makes one.
+func (s *shop) namespace() string {
+	name := fmt.Sprint("team-", s.made)
+	err := s.Live.Create(context.Background(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	s.OthersDid(err, "user: create a Namespace", name)
+	return name
+}
+
+func (s *shop) make(namespace string) {
+	key := client.ObjectKey{Namespace: namespace, Name: fmt.Sprint("it-", s.made)}
+	s.made++
+	s.objects = append(s.objects, key)
+	s.OthersDid(s.Live.Create(context.Background(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name},
+		Data:       map[string]string{"wants": s.next(), "is": "", "written": "0"},
+	}), "user: create", key.String())
+}
+
+func (s *shop) next() string {
+	s.wants++
+	return strconv.Itoa(s.wants)
+}
+
+func (s *shop) change(key client.ObjectKey) {
+	it := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+	wants := s.next()
+	s.OthersDid(s.Live.Patch(context.Background(), it,
+		client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"data":{"wants":%q}}`, wants))), "user: change", key.String())
+}
+
+// act lets a user do something. It takes the same random numbers in each run.
+func (s *shop) act() {
+	what, r, n := s.Users.IntN(12), s.replicas[s.Users.IntN(len(s.replicas))], s.Users.IntN(len(s.objects))
+	r.mu.Lock()
+	stop, kill := r.stop, r.kill
+	r.mu.Unlock()
+	switch key := s.objects[n]; what {
+	case 0, 1:
+		s.OthersDid(nil, "user: stop a replica", r.name)
+		stop()
+	case 2, 3:
+		s.OthersDid(nil, "user: kill a replica", r.name)
+		kill()
+	case 4:
+		s.make(s.namespace())
+	case 5:
+		s.make(key.Namespace)
+	case 6:
+		if len(s.objects) == 1 {
+			return
+		}
+		s.mu.Lock()
+		s.deleted[key] = true
+		s.mu.Unlock()
+		s.objects = slices.Delete(s.objects, n, n+1)
+		it := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+		s.OthersDid(s.Live.Delete(context.Background(), it), "user: delete", key.String())
+	default:
+		for range 3 {
+			s.change(s.objects[s.Users.IntN(len(s.objects))])
+		}
+	}
+}
+
+// last stops one replica for the last time, and changes everything: whoever has a ConfigMap then has to
+// know it.
+func (s *shop) last() {
+	r := s.replicas[s.Users.IntN(len(s.replicas))]
+	r.mu.Lock()
+	stop := r.stop
+	r.mu.Unlock()
+	stop()
+	for _, key := range s.objects {
+		s.change(key)
+	}
+}
+
+// all returns what there is, as users see it.
+func (s *shop) all() []corev1.ConfigMap {
+	var list corev1.ConfigMapList
+	if err := s.Live.List(context.Background(), &list); err != nil {
+		s.T.Error(err)
+	}
+	slices.SortFunc(list.Items, func(a, b corev1.ConfigMap) int { return strings.Compare(a.Name, b.Name) })
+	return list.Items
+}
+
+func (s *shop) state() string {
+	var lines []string
+	for _, it := range s.all() {
+		lines = append(lines, fmt.Sprintf("%s/%s wants %s and is %s", it.Namespace, it.Name, it.Data["wants"], it.Data["is"]))
+	}
+	return strings.Join(lines, "; ")
+}
+
+// judge judges ActedOn and Quiet: each ConfigMap is what its user wants, nobody works any more, and if
+// there's work again, all replicas do some of it.
+func (s *shop) judge() {
+	s.isRight()
+	begun := func() int {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.begun
+	}
+	before := begun()
+	time.Sleep(3 * time.Minute)
+	if after := begun(); after != before {
+		s.Breaks(simulation.Quiet, time.Now(), "%d reconciles, after all was done", after-before)
+	}
+	s.mu.Lock()
+	s.workers = map[string]bool{}
+	s.mu.Unlock()
+	for range 9 {
+		s.make(s.namespace())
+	}
+	time.Sleep(3 * time.Minute) // they look for new namespaces once a minute
+	for _, key := range s.objects {
+		s.change(key)
+	}
+	time.Sleep(time.Minute)
+	s.isRight()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.workers) != len(names) {
+		s.Breaks(simulation.ActedOn, time.Now(), "in the end, %d of %d replicas work", len(s.workers), len(names))
+	}
+}
+
+func (s *shop) isRight() {
+	for _, it := range s.all() {
+		if it.Data["is"] != it.Data["wants"] {
+			s.Breaks(simulation.ActedOn, time.Now(), "%s/%s wants %s and is %s", it.Namespace, it.Name, it.Data["wants"], it.Data["is"])
+		}
+	}
+}
