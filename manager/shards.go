@@ -98,7 +98,8 @@ func (m *controllerManager) makeMember(config *rest.Config) error {
 			return fmt.Errorf("Sharding: Namespace is missing: %w", err)
 		}
 	}
-	config = rest.AddUserAgent(rest.CopyConfig(config), "sharding")
+	config = rest.CopyConfig(config)
+	config.UserAgent = cmp.Or(config.UserAgent, rest.DefaultKubernetesUserAgent()) + "/sharding"
 	config.Timeout = max(*o.RenewDeadline/2, time.Second)
 	leases, err := coordinationv1client.NewForConfig(config)
 	if err != nil {

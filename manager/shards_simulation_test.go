@@ -3,6 +3,7 @@ package manager_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -26,7 +27,8 @@ func TestWhateverBreaksReplicasShareTheWork(t *testing.T) {
 	stories.Shards(func(ctx context.Context, c stories.Colleague) error {
 		m, err := manager.New(c.Connection, manager.Options{
 			Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"},
-			Sharding:   &manager.Sharding{ID: "it", Namespace: "default"},
+			Sharding:      &manager.Sharding{ID: "it", Namespace: "default"},
+			LeaseDuration: new(30 * time.Second), RenewDeadline: new(20 * time.Second), RetryPeriod: new(5 * time.Second),
 			Controller: config.Controller{SkipNameValidation: new(true)},
 		})
 		if err != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,7 +15,7 @@ import (
 
 // A Match selects requests. Empty fields match anything.
 type Match struct {
-	// Verb may also be "update|patch": clients choose freely between the two.
+	// Verb may also be several, as in "update|patch": clients choose freely between the two.
 	Verb                                          string
 	Group, Resource, Subresource, Namespace, Name string
 	// UserAgent matches one client, by the start of its user agent.
@@ -21,8 +23,7 @@ type Match struct {
 }
 
 func (m Match) matches(r Request) bool {
-	isChange := m.Verb == "update|patch" && (r.Verb == "update" || r.Verb == "patch")
-	if m.Verb != "" && m.Verb != r.Verb && !isChange {
+	if m.Verb != "" && m.Verb != r.Verb && !slices.Contains(strings.Split(m.Verb, "|"), r.Verb) {
 		return false
 	}
 	for _, pair := range [...][2]string{

@@ -1,6 +1,7 @@
 package leaderelection
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -80,7 +81,8 @@ func NewResourceLock(
 	}
 	identity := host + "_" + string(uuid.NewUUID())
 
-	config = rest.AddUserAgent(rest.CopyConfig(config), "leader-election")
+	config = rest.CopyConfig(config)
+	config.UserAgent = cmp.Or(config.UserAgent, rest.DefaultKubernetesUserAgent()) + "/leader-election"
 	if options.RenewDeadline != 0 {
 		config.Timeout = max(options.RenewDeadline/2, time.Second)
 	}

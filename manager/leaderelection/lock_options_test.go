@@ -145,7 +145,9 @@ func TestARequestOfAManagersLockIsBounded(t *testing.T) {
 			server := fakeapi.New(fakeapi.Options{})
 			defer server.Close()
 			server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "leases"}, Hang: true})
-			lock, err := NewResourceLock(server.Config(), nil,
+			config := server.Config()
+			config.UserAgent = "shop"
+			lock, err := NewResourceLock(config, nil,
 				Options{LeaderElection: true, LeaderElectionID: "it",
 					LeaderElectionNamespace: "default", RenewDeadline: c.deadline})
 			require.NoError(t, err)
@@ -157,8 +159,8 @@ func TestARequestOfAManagersLockIsBounded(t *testing.T) {
 			require.Equal(t, c.takes, time.Since(began))
 			requests := server.Requests(fakeapi.Match{Resource: "leases"})
 			require.Len(t, requests, 1)
-			require.True(t, strings.HasSuffix(requests[0].UserAgent, "/leader-election"),
-				"the server's log tells its requests from the controllers'")
+			require.Equal(t, "shop/leader-election", requests[0].UserAgent,
+				"the server's log says whose requests they are, and tells them from the controllers'")
 		})
 	}
 }

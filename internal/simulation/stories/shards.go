@@ -33,8 +33,9 @@ type Colleague struct {
 }
 
 // Shards is the story of replicas that share ConfigMaps by their namespaces. share is the life of one: it
-// works until the context ends, or until it can't go on, and then its process ends. Its lease lasts 15 s,
-// and a reconcile whose context has ended gets 2 s to stop.
+// works until the context ends, or until it can't go on, and then its process ends. Its lease lasts 30 s,
+// which is long, because most of a day's cost are renewals. A reconcile whose context has ended takes 2 s to
+// stop.
 //
 // Users stop and kill replicas, and change ConfigMaps. On the way, no two replicas may be inside one
 // ConfigMap, and whoever takes over must see what the last one wrote. In the end each ConfigMap is what
@@ -111,11 +112,10 @@ type shop struct {
 	workers map[string]bool
 }
 
-// written is how often an object had been written by reconciles when the last one ended, and whose that
-// was.
+// written is what an object was like when the last reconcile ended, and whose that was.
 type written struct {
-	times int
-	by    string
+	times
+	by string
 }
 
 // colleague is a replica: a process that starts again whenever it ends.
@@ -189,7 +189,8 @@ func (r *colleague) upTo(d time.Duration) time.Duration {
 	return time.Duration(r.random.Int64N(int64(d)))
 }
 
-// reconcile makes a ConfigMap what its user wants. It takes a while, and longer to stop.
+// reconcile makes a ConfigMap what its user wants, and counts in a Secret how often it has done so. It
+// takes a while, and longer to stop.
 func (r *colleague) reconcile(ctx context.Context, process string, c client.Client, key client.ObjectKey) error {
 	if !r.begins(process, key) {
 		return nil
@@ -198,24 +199,69 @@ func (r *colleague) reconcile(ctx context.Context, process string, c client.Clie
 	// An answer that never comes would keep it inside forever, and the replica from giving it away.
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	var it corev1.ConfigMap
-	err := c.Get(ctx, key, &it)
-	if err != nil && !apierrors.IsNotFound(err) {
+	it, count, err := read(ctx, c, key)
+	if err != nil {
 		return err
 	}
-	times, _ := strconv.Atoi(it.Data["written"])
-	r.sees(process, key, times)
-	if err != nil || it.Data["is"] == it.Data["wants"] {
+	r.sees(process, key, timesOf(it, count))
+	if it == nil || isDone(it, count) {
 		return nil
 	}
 	select {
-	case <-time.After(r.upTo(4 * time.Second)):
+	case <-time.After(r.upTo(8 * time.Second)):
 	case <-ctx.Done():
 		time.Sleep(r.upTo(2 * time.Second))
 		return context.Cause(ctx)
 	}
-	it.Data["is"], it.Data["written"] = it.Data["wants"], strconv.Itoa(times+1)
-	return c.Update(ctx, &it)
+	if it.Data["is"] != it.Data["wants"] {
+		it.Data["is"], it.Data["times"] = it.Data["wants"], strconv.Itoa(timesOf(it, count).done+1)
+		if err := c.Update(ctx, it); err != nil {
+			return err
+		}
+	}
+	times := []byte(it.Data["times"])
+	if count == nil {
+		return c.Create(ctx, &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name},
+			Data:       map[string][]byte{"times": times},
+		})
+	}
+	count.Data["times"] = times
+	return c.Update(ctx, count)
+}
+
+// read returns nil for what isn't there.
+func read(ctx context.Context, from client.Reader, key client.ObjectKey) (it *corev1.ConfigMap, count *corev1.Secret, err error) {
+	it, count = &corev1.ConfigMap{}, &corev1.Secret{}
+	if err := from.Get(ctx, key, it); apierrors.IsNotFound(err) {
+		it = nil
+	} else if err != nil {
+		return nil, nil, err
+	}
+	if err := from.Get(ctx, key, count); apierrors.IsNotFound(err) {
+		count = nil
+	} else if err != nil {
+		return nil, nil, err
+	}
+	return it, count, nil
+}
+
+// times is how often an object was made what its user wants, as its two halves say.
+type times struct{ done, counted int }
+
+func timesOf(it *corev1.ConfigMap, count *corev1.Secret) (t times) {
+	if it != nil {
+		t.done, _ = strconv.Atoi(it.Data["times"])
+	}
+	if count != nil {
+		t.counted, _ = strconv.Atoi(string(count.Data["times"]))
+	}
+	return t
+}
+
+func isDone(it *corev1.ConfigMap, count *corev1.Secret) bool {
+	t := timesOf(it, count)
+	return it.Data["is"] == it.Data["wants"] && t.done == t.counted
 }
 
 // begins notes that a replica begins with an object, and judges OneWorker. A process that has been killed
@@ -247,14 +293,13 @@ func (s *shop) leaves(process string, key client.ObjectKey) {
 		return // it was killed
 	}
 	delete(s.inside, key)
-	var is corev1.ConfigMap
-	if err := s.Live.Get(context.Background(), key, &is); err != nil {
+	it, count, err := read(context.Background(), s.Live, key)
+	if it == nil || err != nil {
 		delete(s.written, key) // a user has deleted it
 		return
 	}
-	times, _ := strconv.Atoi(is.Data["written"])
-	s.written[key] = written{times, process}
-	s.Tell("%s leaves %s, written %d times", process, key, times)
+	s.written[key] = written{timesOf(it, count), process}
+	s.Tell("%s leaves %s, done %d times", process, key, s.written[key].done)
 }
 
 // ended notes that a process isn't inside anything any more.
@@ -274,7 +319,7 @@ func (s *shop) ended(process string) {
 }
 
 // sees judges NothingLost: a replica sees what the one before it has written.
-func (s *shop) sees(process string, key client.ObjectKey, times int) {
+func (s *shop) sees(process string, key client.ObjectKey, seen times) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.written[key]
@@ -284,10 +329,10 @@ func (s *shop) sees(process string, key client.ObjectKey, times int) {
 	if before.by != "" {
 		s.Count("takeovers of an object")
 	}
-	if times < before.times {
+	if seen.done < before.done || seen.counted < before.counted {
 		s.Breaks(simulation.NothingLost, time.Now(),
-			"%s sees %s as if it had been written %d times, and when %s left it had been %d times",
-			process, key, times, before.by, before.times)
+			"%s sees %s done %d times and counted %d times; when %s left it, that was %d and %d",
+			process, key, seen.done, seen.counted, before.by, before.done, before.counted)
 	}
 }
 
@@ -314,7 +359,7 @@ func (s *shop) make(namespace string) {
 	s.objects = append(s.objects, key)
 	s.OthersDid(s.Live.Create(context.Background(), &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name},
-		Data:       map[string]string{"wants": s.next(), "is": "", "written": "0"},
+		Data:       map[string]string{"wants": s.next(), "is": "", "times": "0"},
 	}), "user: create", key.String())
 }
 
@@ -349,7 +394,7 @@ func (s *shop) act() {
 		s.make(key.Namespace)
 	case 6:
 		if len(s.objects) == 1 {
-			return
+			break
 		}
 		s.mu.Lock()
 		s.deleted[key] = true
@@ -357,10 +402,9 @@ func (s *shop) act() {
 		s.objects = slices.Delete(s.objects, n, n+1)
 		it := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 		s.OthersDid(s.Live.Delete(context.Background(), it), "user: delete", key.String())
-	default:
-		for range 3 {
-			s.change(s.objects[s.Users.IntN(len(s.objects))])
-		}
+	}
+	for range 3 {
+		s.change(s.objects[s.Users.IntN(len(s.objects))])
 	}
 }
 
@@ -390,7 +434,7 @@ func (s *shop) all() []corev1.ConfigMap {
 func (s *shop) state() string {
 	var lines []string
 	for _, it := range s.all() {
-		lines = append(lines, fmt.Sprintf("%s/%s wants %s and is %s", it.Namespace, it.Name, it.Data["wants"], it.Data["is"]))
+		lines = append(lines, wants(&it))
 	}
 	return strings.Join(lines, "; ")
 }
@@ -405,7 +449,7 @@ func (s *shop) judge() {
 		return s.begun
 	}
 	before := begun()
-	time.Sleep(3 * time.Minute)
+	time.Sleep(2 * time.Minute)
 	if after := begun(); after != before {
 		s.Breaks(simulation.Quiet, time.Now(), "%d reconciles, after all was done", after-before)
 	}
@@ -415,11 +459,11 @@ func (s *shop) judge() {
 	for range 9 {
 		s.make(s.namespace())
 	}
-	time.Sleep(3 * time.Minute) // they look for new namespaces once a minute
+	time.Sleep(2 * time.Minute) // they look for new namespaces once a minute
 	for _, key := range s.objects {
 		s.change(key)
 	}
-	time.Sleep(time.Minute)
+	time.Sleep(30 * time.Second)
 	s.isRight()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -430,8 +474,17 @@ func (s *shop) judge() {
 
 func (s *shop) isRight() {
 	for _, it := range s.all() {
-		if it.Data["is"] != it.Data["wants"] {
-			s.Breaks(simulation.ActedOn, time.Now(), "%s/%s wants %s and is %s", it.Namespace, it.Name, it.Data["wants"], it.Data["is"])
+		_, count, err := read(context.Background(), s.Live, client.ObjectKeyFromObject(&it))
+		if err != nil {
+			s.T.Error(err)
+		}
+		if !isDone(&it, count) {
+			t := timesOf(&it, count)
+			s.Breaks(simulation.ActedOn, time.Now(), "%s, done %d times and counted %d times", wants(&it), t.done, t.counted)
 		}
 	}
+}
+
+func wants(it *corev1.ConfigMap) string {
+	return fmt.Sprintf("%s/%s wants %s and is %s", it.Namespace, it.Name, it.Data["wants"], it.Data["is"])
 }

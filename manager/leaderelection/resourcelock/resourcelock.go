@@ -9,6 +9,7 @@
 package resourcelock
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -58,7 +59,8 @@ func NewFromKubeconfig(
 	lockType string, ns string, name string, rlc ResourceLockConfig, kubeconfig *rest.Config,
 	renewDeadline time.Duration,
 ) (Interface, error) {
-	config := rest.AddUserAgent(rest.CopyConfig(kubeconfig), "leader-election")
+	config := rest.CopyConfig(kubeconfig)
+	config.UserAgent = cmp.Or(config.UserAgent, rest.DefaultKubernetesUserAgent()) + "/leader-election"
 	config.Timeout = max(renewDeadline/2, time.Second)
 	client, err := coordinationv1client.NewForConfig(config)
 	if err != nil {
