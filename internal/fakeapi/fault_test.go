@@ -278,6 +278,19 @@ func TestAFaultOfOneClientDoesNotTouchAnother(t *testing.T) {
 	})
 }
 
+func TestAFaultOfSeveralVerbsHitsEachOfThemAndNoOther(t *testing.T) {
+	inBubble(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, c *kubernetes.Clientset) {
+		s.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "create|list"}, Status: fakeapi.Forbidden()})
+		maps := c.CoreV1().ConfigMaps("default")
+		_, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "it"}}, metav1.CreateOptions{})
+		require.True(t, apierrors.IsForbidden(err))
+		_, err = maps.List(t.Context(), metav1.ListOptions{})
+		require.True(t, apierrors.IsForbidden(err))
+		_, err = maps.Get(t.Context(), "it", metav1.GetOptions{})
+		require.True(t, apierrors.IsNotFound(err))
+	})
+}
+
 func watchAll(t *testing.T, c kubernetes.Interface, options metav1.ListOptions) watch.Interface {
 	t.Helper()
 	w, err := c.CoreV1().ConfigMaps("").Watch(t.Context(), options)

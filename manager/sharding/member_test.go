@@ -15,9 +15,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
@@ -443,4 +446,26 @@ func TestARecordingSaysWhoHasWhichNamespaceAndSinceWhen(t *testing.T) {
 		}
 		require.NotContains(t, slices.Collect(maps.Values(open)), true, "a replica that leaves says so")
 	})
+}
+
+// Two replicas write the table at the same time, and one is refused. Nobody has to do anything about it, so it's no error; and a
+// failure that stays is told once.
+func TestARefusedWriteOfTheTableIsNoError(t *testing.T) {
+	var said []string
+	log := funcr.New(func(_, text string) { said = append(said, text) }, funcr.Options{})
+	s := &sharing{log: log, failure: map[string]string{}}
+	shop := schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
+	for range 2 {
+		s.report(fmt.Errorf("writing the table: %w", apierrors.NewConflict(shop, "shop", errors.New("it has changed"))), "It can't")
+	}
+	s.report(apierrors.NewAlreadyExists(shop, "shop"), "It can't")
+	for range 2 {
+		s.report(errors.New("no route"), "It can't")
+	}
+	s.report(nil, "It can't")
+	s.report(errors.New("no route"), "It can't")
+	require.Len(t, said, 4)
+	for i, text := range said {
+		require.Equal(t, i >= 2, strings.Contains(text, `"msg"="It can't"`), text)
+	}
 }

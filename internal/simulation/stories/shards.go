@@ -44,6 +44,20 @@ func Shards(share func(context.Context, Colleague) error) simulation.Story {
 	return simulation.Story{
 		Name: "shards", Seeds: 40, Short: 10, Race: 4,
 		Steps: 12, Long: time.Minute, Rest: 5 * time.Minute, SelectsShards: true, Mishaps: shardMishaps,
+		Least: map[string]int{
+			"takeovers of an object":                    1500,
+			"user: kill a replica":                      120,
+			"user: stop a replica":                      120,
+			"fault: answer to a write of a Lease lost":  300,
+			"fault: old Leases":                         400,
+			"fault: one replica can't list ConfigMaps":  80,
+			"fault: one replica can't reach the server": 800,
+			"fault: one replica can't read Leases":      200,
+			"fault: one replica has no answers":         300,
+			"fault: slow writes of Leases":              250,
+			"mishap: stale views":                       25,
+			"mishap: wrong answers":                     40,
+		},
 		Cast: func(w *simulation.World) simulation.Cast {
 			s := &shop{World: w, share: share, inside: map[client.ObjectKey]string{}, dead: map[string]bool{},
 				deleted: map[client.ObjectKey]bool{}, written: map[client.ObjectKey]written{}}
