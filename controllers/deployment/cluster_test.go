@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/loopwright/loopwright/cluster/clustertest"
 	"github.com/loopwright/loopwright/controllers"
@@ -178,4 +181,27 @@ func TestABadRolloutThatIsAppliedOnACluster(t *testing.T) {
 	require.Contains(t, s.sizes(), "web:3: 4 of 4")
 	s.kubectl("delete deployment/web --cascade=foreground --timeout=90s")
 	require.Empty(t, s.sizes())
+}
+
+// Whether a patch may test the status, and how a field is tested that isn't there, is up to the server.
+func TestARealServerRefusesToShrinkAReplicaSetIfOtherPodsAreAvailable(t *testing.T) {
+	c, err := client.New(clustertest.Config(t), client.Options{})
+	require.NoError(t, err)
+	rs := setOf("web:1", 3, 3, 1)
+	rs.Namespace, rs.UID, rs.OwnerReferences = clustertest.Namespace(t), "", nil
+	require.NoError(t, c.Create(t.Context(), rs))
+	shrink := func(available int32) error {
+		read := rs.DeepCopy()
+		read.Status.AvailableReplicas = available
+		data, err := json.Marshal([]operation{stillServes(read), {"add", "/spec/replicas", 2}})
+		require.NoError(t, err)
+		return c.Patch(t.Context(), read, client.RawPatch(types.JSONPatchType, data))
+	}
+	require.True(t, apierrors.IsInvalid(shrink(1)))
+	require.NoError(t, shrink(0))
+	require.NoError(t, c.Status().Patch(t.Context(), rs, client.RawPatch(types.MergePatchType,
+		[]byte(`{"status":{"replicas":3,"readyReplicas":3,"availableReplicas":2}}`))))
+	require.True(t, apierrors.IsInvalid(shrink(0)))
+	require.True(t, apierrors.IsInvalid(shrink(1)))
+	require.NoError(t, shrink(2))
 }

@@ -83,7 +83,9 @@ func TestAnotherTemplateIsRolledOut(t *testing.T) {
 		}, events[:4])
 		did := w.did()
 		require.Equal(t, 1, did["create replicasets"])
-		require.Equal(t, len(events)-2, did["patch replicasets"], "a write for each event")
+		require.GreaterOrEqual(t, did["patch replicasets"], len(events)-2, "a write for each event")
+		require.LessOrEqual(t, did["patch replicasets"], 2*(len(events)-2),
+			"some are refused, because by then another number of Pods is available")
 	})
 }
 

@@ -59,17 +59,33 @@ func (s *deploymentSync) change(ctx context.Context, before, after *appsv1.Repli
 	if len(operations) == 0 {
 		return nil
 	}
-	data, err := json.Marshal(append(stillIs(before), operations...))
+	tests := stillIs(before)
+	if replicasOf(after.Spec.Replicas) < replicasOf(before.Spec.Replicas) {
+		tests = append(tests, stillServes(before))
+	}
+	data, err := json.Marshal(append(tests, operations...))
 	if err != nil {
 		panic(fmt.Sprintf("deployment: a patch cannot be written as JSON: %v", err))
 	}
 	written := after.DeepCopy()
 	if err := s.client.Patch(ctx, written, client.RawPatch(types.JSONPatchType, data)); err != nil {
 		s.unconfirmed.add(client.ObjectKeyFromObject(s.d), before.Name)
+		if apierrors.IsInvalid(err) && s.hasChanged(ctx, before) {
+			return errStale
+		}
 		return fmt.Errorf("changing the ReplicaSet %s: %w", before.Name, err)
 	}
 	s.replace(written)
 	return nil
+}
+
+// hasChanged reports whether a test of a patch has failed, because the ReplicaSet isn't what it was
+// when it was read. That happens in many rollouts, and isn't worth an error.
+func (s *deploymentSync) hasChanged(ctx context.Context, rs *appsv1.ReplicaSet) bool {
+	now := &appsv1.ReplicaSet{}
+	return s.live.Get(ctx, client.ObjectKeyFromObject(rs), now) == nil &&
+		(now.Generation != rs.Generation ||
+			now.Status.AvailableReplicas != rs.Status.AvailableReplicas)
 }
 
 // operation is one operation of a JSON patch, RFC 6902.
@@ -81,7 +97,7 @@ type operation struct {
 
 // stillIs makes a patch fail if another client has changed the spec since it was read: the decision
 // may be wrong then. It tests the generation and not the resourceVersion, as an update would,
-// because the ReplicaSet controller writes the status all the time.
+// because the ReplicaSet controller writes the status all the time; see stillServes.
 func stillIs(rs *appsv1.ReplicaSet) []operation {
 	tests := []operation{
 		{"test", "/metadata/uid", rs.UID}, {"test", "/metadata/generation", rs.Generation},
@@ -90,6 +106,17 @@ func stillIs(rs *appsv1.ReplicaSet) []operation {
 		tests = append(tests, operation{"test", "/metadata/resourceVersion", rs.ResourceVersion})
 	}
 	return tests
+}
+
+// stillServes makes a patch that takes Pods away fail if another number of them is available now. Say
+// two of four weren't available, so two may go. If one of these has become available meanwhile, the
+// ReplicaSet controller would delete it.
+func stillServes(rs *appsv1.ReplicaSet) operation {
+	test := operation{Op: "test", Path: "/status/availableReplicas"}
+	if rs.Status.AvailableReplicas > 0 { // or it's missing, which is null
+		test.Value = rs.Status.AvailableReplicas
+	}
+	return test
 }
 
 // difference returns the operations that turn before into after. It removes no annotation.

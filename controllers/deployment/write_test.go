@@ -67,6 +67,32 @@ func TestAPatchHasWhatDiffersAndNothingElse(t *testing.T) {
 	require.Empty(t, difference(before, before.DeepCopy()))
 }
 
+// The ReplicaSet controller deletes Pods first that aren't available, so how many may go depends on how
+// many are available. If that was another number when it was read, the decision is out of date.
+func TestAReplicaSetDoesNotShrinkIfOtherPodsAreAvailable(t *testing.T) {
+	for _, c := range []struct {
+		read, now, to int32
+		want          error
+	}{
+		{2, 2, 3, nil}, {2, 3, 3, errStale}, {3, 2, 3, errStale}, {0, 0, 3, nil}, {0, 1, 3, errStale},
+		{1, 0, 3, errStale}, {2, 3, 5, nil},
+	} {
+		read := setOf("web:1", 4, 4, 1, func(rs *appsv1.ReplicaSet) { rs.Status.AvailableReplicas = c.now })
+		r := in(interceptor.Funcs{}, had(4), read.DeepCopy())
+		require.NoError(t, r.client.Get(t.Context(), client.ObjectKeyFromObject(read), read))
+		read.Status.AvailableReplicas = c.read
+		s := newSync(r, had(4))
+		s.newRS = read
+		require.Equal(t, c.want, s.resize(t.Context(), read, c.to, false), "%+v", c)
+		size := int32(4)
+		if c.want == nil {
+			size = c.to
+		}
+		require.NoError(t, r.client.Get(t.Context(), client.ObjectKeyFromObject(read), read))
+		require.Equal(t, size, *read.Spec.Replicas, "%+v", c)
+	}
+}
+
 func TestWhoMayOwnAReplicaSetThatIsInTheWay(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -17,7 +17,8 @@ type Fault struct {
 	// spoil sends an answer of the server, spoilt. For a watch, it gets the first event.
 	spoil func(was *answer, to http.ResponseWriter)
 	// open says what happens to open watches.
-	open openWatch
+	open    openWatch
+	refuses bool // see Refuses
 }
 
 // openWatch is what an attack does to watches that are open.
@@ -32,6 +33,10 @@ const (
 // Spoils reports whether the fault needs the server's answer, so that the server always carries the
 // request out.
 func (f Fault) Spoils() bool { return f.spoil != nil }
+
+// Refuses reports whether the fault answers as an API server does that hasn't carried a request out. A
+// client that's told so by a Status can't know better.
+func (f Fault) Refuses() bool { return f.refuses }
 
 // IsStale reports whether the fault answers with an old state, which no client can recognize.
 func (f Fault) IsStale() bool { return f.open == openLate }
@@ -48,10 +53,10 @@ var Faults = []Fault{
 	instead("html404", page(404, html, nginx("404 Not Found")), "404", "could not find"),
 	instead("login200", loginPage, "text/html", "<html>", "200"),
 	instead("redirect302", toLogin, "text/html", "<html>", "302", "200"),
-	instead("unauthorized401", status(401, "Unauthorized", "Unauthorized"),
-		"401", "Unauthorized", "provide credentials"),
-	instead("forbidden403", status(403, "Forbidden", "forbidden: the account is locked"),
-		"403", "forbidden", "may not"),
+	refusing(instead("unauthorized401", status(401, "Unauthorized", "Unauthorized"),
+		"401", "Unauthorized", "provide credentials")),
+	refusing(instead("forbidden403", status(403, "Forbidden", "forbidden: the account is locked"),
+		"403", "forbidden", "may not")),
 	instead("html403", page(403, html, nginx("403 Forbidden")), "403", "forbidden", "may not"),
 	instead("busy429", busy, "429", "too many requests", "rate limited"),
 	instead("html502", page(502, html, nginx("502 Bad Gateway")), "502", "Bad Gateway"),
@@ -115,6 +120,11 @@ func instead(name string, what *answer, shows ...string) Fault {
 	) {
 		what.send(w)
 	}}
+}
+
+func refusing(f Fault) Fault {
+	f.refuses = true
+	return f
 }
 
 // spoiling is a fault that spoils the server's answer. A watch that it cuts has ended too soon.

@@ -241,7 +241,7 @@ func travelling(random *rand.Rand) Mishap {
 	return Mishap{
 		Name: fmt.Sprintf("time travel: a restart, and the lists are %d writes old", back),
 		// The new process knows none of the writes of the old one but those that the list shows.
-		Bends: []Promise{NeverMore, NeverFewer, NotTwice}, Blinds: true,
+		Bends: []Promise{NeverMore, NeverFewer, NotTwice, StaysReleased}, Blinds: true,
 		Begin: func(w *World) func() {
 			if w.isDown() {
 				return nil
@@ -266,7 +266,7 @@ func doubled(random *rand.Rand) Mishap {
 	return Mishap{
 		Name: fmt.Sprintf("two at once: the old process goes on beside the new one for %v", beside),
 		// Neither knows the other's writes before its watch shows them: that's what the lease is for.
-		Bends: []Promise{NeverMore, NeverFewer, NotTwice},
+		Bends: []Promise{NeverMore, NeverFewer, NotTwice, StaysReleased},
 		Begin: func(w *World) func() { return w.startBeside(beside) },
 	}
 }
@@ -301,8 +301,12 @@ func Answering(random *rand.Rand, ops ...hostile.Op) Mishap {
 	if attack.Carried {
 		name += ", which the server has carried out"
 	}
+	var bends []Promise
+	if attack.Carried && fault.Refuses() { // what an API server says with a Status is believed
+		bends = []Promise{NeverMore, NeverFewer, NotTwice}
+	}
 	return Mishap{
-		Name: name, losesAnswers: attack.Carried || attack.On.IsWrite() && fault.Spoils(),
+		Name: name, losesAnswers: attack.Carried || attack.On.IsWrite() && fault.Spoils(), Bends: bends,
 		Begin: func(w *World) func() {
 			w.network.Begin(attack)
 			return nil

@@ -13,11 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// JudgePods judges the changes of Pods: NeverMore, NeverFewer and NoStranger of ReplicaSets.
+// JudgePods judges the changes of Pods: NeverMore, NeverFewer, NoStranger and StaysReleased of
+// ReplicaSets.
 func (w *World) JudgePods() {
 	j := &podJudge{
 		World: w, sets: map[types.UID]*counting{}, last: map[types.UID]*corev1.Pod{},
-		labels: map[types.UID]*History[labels.Set]{},
+		labels: map[types.UID]*History[labels.Set]{}, released: map[types.UID]*History[struct{}]{},
 	}
 	for _, change := range w.Changes() {
 		switch object := change.Object.(type) {
@@ -33,9 +34,11 @@ func (w *World) JudgePods() {
 
 type podJudge struct {
 	*World
-	sets   map[types.UID]*counting
-	last   map[types.UID]*corev1.Pod
-	labels map[types.UID]*History[labels.Set] // of Pods
+	sets map[types.UID]*counting
+	last map[types.UID]*corev1.Pod
+	// of Pods
+	labels   map[types.UID]*History[labels.Set]
+	released map[types.UID]*History[struct{}]
 }
 
 // counting is what the judge knows of one ReplicaSet.
@@ -77,7 +80,7 @@ func (j *podJudge) see(change Change, pod *corev1.Pod) {
 	was, is := j.countsFor(before), j.countsFor(pod)
 	j.last[pod.UID] = pod
 	if j.labels[pod.UID] == nil {
-		j.labels[pod.UID] = &History[labels.Set]{}
+		j.labels[pod.UID], j.released[pod.UID] = &History[labels.Set]{}, &History[struct{}]{}
 	}
 	j.labels[pod.UID].Add(change.At, pod.Labels)
 	if change.IsGone {
@@ -110,6 +113,8 @@ func (j *podJudge) strangers(change Change, before, pod *corev1.Pod) {
 	switch {
 	case begins && !j.byUser(pod.UID):
 		switch {
+		case had == nil && len(j.released[pod.UID].Added(change.At)) > 0:
+			j.Breaks(StaysReleased, change.At, "the Pod %s was deleted, after it had been released", pod.Name)
 		case had == nil:
 			j.Breaks(NoStranger, change.At, "the Pod %s was deleted, and nobody owns it", pod.Name)
 		case had.Kind != "ReplicaSet":
@@ -127,6 +132,7 @@ func (j *podJudge) strangers(change Change, before, pod *corev1.Pod) {
 		}
 	case had != nil && has == nil:
 		j.Count("Pods released")
+		j.released[pod.UID].Add(change.At, struct{}{})
 	case had != nil && has != nil && had.UID != has.UID:
 		j.Breaks(NoStranger, change.At, "the Pod %s belonged to %s, and was taken by %s", pod.Name,
 			had.Name, has.Name)

@@ -167,6 +167,17 @@ func TestTheJudgeOfPodsSeesEachBrokenPromise(t *testing.T) {
 			linger(h, pod)
 			h.delete(pod)
 		}, []Promise{NoStranger}},
+		"a Pod that was released a moment ago": {func(h history) {
+			pod := h.pod("a", h.set("web", 1, nil))
+			Edit(h.World, pod, func(pod *corev1.Pod) { pod.OwnerReferences = nil })
+			h.delete(pod)
+		}, []Promise{StaysReleased}},
+		"a Pod that was released long ago": {func(h history) {
+			pod := h.pod("a", h.set("web", 1, nil))
+			Edit(h.World, pod, func(pod *corev1.Pod) { pod.OwnerReferences = nil })
+			time.Sleep(Memory)
+			h.delete(pod)
+		}, []Promise{NoStranger}},
 		"a Pod that's released while it ends": {func(h history) {
 			rs := h.set("web", 1, nil)
 			pod := h.pod("a", rs)

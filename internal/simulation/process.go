@@ -300,7 +300,11 @@ func (w *World) startBeside(while time.Duration) (end func()) {
 	old := w.process
 	w.mu.Unlock()
 	w.Start()
-	stop := sync.OnceFunc(old.end)
+	w.beside.Add(1)
+	stop := sync.OnceFunc(func() {
+		old.end()
+		w.beside.Add(-1)
+	})
 	w.Go(func() {
 		select {
 		case <-w.done:

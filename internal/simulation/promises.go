@@ -21,7 +21,8 @@ const (
 	//
 	// Bent if a second process works beside the first, and if a new process starts with an old list:
 	// a controller knows its own writes at once, but not those of another process. Kubernetes'
-	// documentation of leader election says so, too.
+	// documentation of leader election says so, too. Also bent if a proxy forges a refusal: it lets the
+	// server carry out a write, and then answers with a Status of 401 or 403.
 	NeverMore Promise = "never more Pods than allowed"
 	// NeverFewer: when a ReplicaSet's Pod is deleted, enough are left. When a Deployment's ReplicaSet
 	// shrinks, at least replicas - maxUnavailable Pods stay available.
@@ -34,6 +35,12 @@ const (
 	// The garbage collector deletes nothing that has an owner that lives, or that has no owner, and
 	// removes no owner that waits for a dependent. No mishap bends this.
 	NoStranger Promise = "nothing of another owner is deleted"
+	// StaysReleased: a Pod that a ReplicaSet has released isn't deleted for it, as if it were still its
+	// own. Users relabel a Pod to look at it in peace.
+	//
+	// Bent if a second process works beside the first, and if a new process starts with an old list: it
+	// doesn't know that the other one has released the Pod.
+	StaysReleased Promise = "a Pod that was released is left alone"
 	// NotTwice: no ReplicaSet is created for a template for which the Deployment has one. Pods have
 	// random names, so for them, NeverMore says it.
 	//
@@ -65,5 +72,5 @@ const (
 )
 
 // Promises are all promises, in the order of a table.
-var Promises = []Promise{NeverMore, NeverFewer, NoStranger, NotTwice, OneLeader, OneWorker,
-	NothingLost, ActedOn, Mended, SameEnd, Quiet}
+var Promises = []Promise{NeverMore, NeverFewer, NoStranger, StaysReleased, NotTwice, OneLeader,
+	OneWorker, NothingLost, ActedOn, Mended, SameEnd, Quiet}

@@ -57,6 +57,7 @@ type World struct {
 	dropsTerminating atomic.Bool                                        // see KnowsTerminating
 	proxy            atomic.Pointer[func(*http.Request) *http.Response] // see Proxy
 
+	beside  atomic.Int32   // old processes that go on beside the new one
 	running []*begun       // the mishaps under way
 	others  sync.WaitGroup // all goroutines but those of processes
 	done    chan struct{}  // closed by End

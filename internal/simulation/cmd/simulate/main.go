@@ -307,6 +307,9 @@ func (o options) playSome(
 	for end := first + count; first < end && ctx.Err() == nil; {
 		w := worker{binary: binary, story: s, first: first, count: end - first, only: o.only}
 		last, ok := w.run(ctx, note)
+		if ctx.Err() != nil { // it was stopped
+			return
+		}
 		if !ok && last < first { // it doesn't even begin
 			note(day{seed: first, broken: []string{"the test doesn't run: " + w.errors()}})
 			last = first
