@@ -93,15 +93,16 @@ func withNumbers(page string, table []row) (string, error) {
 	if at < 2 {
 		return "", fmt.Errorf("there's no table with a row %q", played)
 	}
-	head := strings.Split(lines[at-2], "|")
+	head, rows := strings.Split(lines[at-2], "|"), map[string]bool{}
 	for ; at < len(lines) && strings.HasPrefix(lines[at], "|"); at++ {
 		cells := strings.Split(lines[at], "|")
+		what := strings.TrimSpace(cells[1])
+		rows[what] = true
 		for i := 2; i < min(len(cells), len(head)); i++ {
 			for _, r := range table {
 				if !r.story.isOriginal() || r.story.name != columns[strings.TrimSpace(head[i])] {
 					continue
 				}
-				what := strings.TrimSpace(cells[1])
 				days := r.daysWithout(what)
 				if what == played {
 					days = r.played
@@ -117,6 +118,14 @@ func withNumbers(page string, table []row) (string, error) {
 			}
 		}
 		lines[at] = strings.Join(cells, "|")
+	}
+	for _, r := range table {
+		for _, promise := range simulation.Promises {
+			if r.story.isOriginal() && r.daysWithout(string(promise)) > 0 && !rows[string(promise)] {
+				return "", fmt.Errorf("%q was broken by Kubernetes' %s, and the table has no row for it",
+					promise, r.story.name)
+			}
+		}
 	}
 	return strings.Join(lines, "\n"), nil
 }

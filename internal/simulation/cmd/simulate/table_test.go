@@ -53,6 +53,8 @@ func TestThePagesTableGetsTheNumbersAndKeepsItsMarks(t *testing.T) {
 func TestAPromiseThatNobodyExpectedToBeBrokenIsAnError(t *testing.T) {
 	_, err := withNumbers(page, []row{original("endpointslices", 1, simulation.NeverMore)})
 	require.ErrorContains(t, err, `"never more Pods than allowed" was broken on 1 days of endpointslices`)
+	_, err = withNumbers(page, []row{original("replicaset", 1, simulation.Quiet)})
+	require.ErrorContains(t, err, "the table has no row for it")
 	_, err = withNumbers("no table", nil)
 	require.Error(t, err)
 }
