@@ -17,6 +17,7 @@ import (
 	"github.com/loopwright/loopwright/manager/cache"
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/internal/anyvalue"
+	"github.com/loopwright/loopwright/manager/internal/useragent"
 	"github.com/loopwright/loopwright/manager/leaderelection"
 	"github.com/loopwright/loopwright/manager/sharding"
 )
@@ -98,8 +99,7 @@ func (m *controllerManager) makeMember(config *rest.Config) error {
 			return fmt.Errorf("Sharding: Namespace is missing: %w", err)
 		}
 	}
-	config = rest.CopyConfig(config)
-	config.UserAgent = cmp.Or(config.UserAgent, rest.DefaultKubernetesUserAgent()) + "/sharding"
+	config = useragent.Of(config, "sharding")
 	config.Timeout = max(*o.RenewDeadline/2, time.Second)
 	leases, err := coordinationv1client.NewForConfig(config)
 	if err != nil {

@@ -36,6 +36,8 @@ func TestWhateverBreaksReplicasShareTheWork(t *testing.T) {
 		}
 		works, err := controller.New("it", m, controller.Options{
 			MaxConcurrentReconciles: 10,
+			// an old failure's next try mustn't look like work that never ends
+			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, time.Minute),
 			Reconciler: reconcile.Func(func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 				return reconcile.Result{}, c.Reconcile(ctx, m.GetClient(), r.NamespacedName)
 			}),

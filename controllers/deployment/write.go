@@ -79,13 +79,12 @@ func (s *deploymentSync) change(ctx context.Context, before, after *appsv1.Repli
 	return nil
 }
 
-// hasChanged reports whether a test of a patch has failed, because the ReplicaSet isn't what it was
-// when it was read. That happens in many rollouts, and isn't worth an error.
+// hasChanged reports whether a ReplicaSet isn't what it was when it was read. In many rollouts, a
+// patch is refused because of that, which isn't worth an error.
 func (s *deploymentSync) hasChanged(ctx context.Context, rs *appsv1.ReplicaSet) bool {
 	now := &appsv1.ReplicaSet{}
-	return s.live.Get(ctx, client.ObjectKeyFromObject(rs), now) == nil &&
-		(now.Generation != rs.Generation ||
-			now.Status.AvailableReplicas != rs.Status.AvailableReplicas)
+	err := s.live.Get(ctx, client.ObjectKeyFromObject(rs), now)
+	return err == nil && now.ResourceVersion != rs.ResourceVersion
 }
 
 // operation is one operation of a JSON patch, RFC 6902.

@@ -302,7 +302,8 @@ func Answering(random *rand.Rand, ops ...hostile.Op) Mishap {
 		name += ", which the server has carried out"
 	}
 	var bends []Promise
-	if attack.Carried && fault.Refuses() { // what an API server says with a Status is believed
+	// what an API server says with a Status is believed
+	if attack.Carried && fault.Refuses() && attack.On != hostile.Status {
 		bends = []Promise{NeverMore, NeverFewer, NotTwice}
 	}
 	return Mishap{

@@ -301,10 +301,13 @@ func (w *World) startBeside(while time.Duration) (end func()) {
 	w.mu.Unlock()
 	w.Start()
 	w.beside.Add(1)
-	stop := sync.OnceFunc(func() {
+	var stopped atomic.Bool
+	stop := func() {
 		old.end()
-		w.beside.Add(-1)
-	})
+		if !stopped.Swap(true) {
+			w.beside.Add(-1)
+		}
+	}
 	w.Go(func() {
 		select {
 		case <-w.done:

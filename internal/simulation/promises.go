@@ -2,9 +2,8 @@ package simulation
 
 // This file is the specification: what must hold in every World, for any controllers of these kinds.
 // It knows what's written in the API, and nothing about who wrote the controllers. The judges are in
-// pods.go, rollouts.go and garbage.go, and those of Endpoints, electors and shards in package
-// stories. A judge
-// goes through the changes in the order in which the server made them.
+// pods.go, rollouts.go and garbage.go, and those of Endpoints, electors and shards in package stories. A
+// judge goes through the changes in the order in which the server made them.
 //
 // Two things are never a controller's fault. It learns of other clients' writes from watches that are
 // late and break, so for Memory it may act on what was true before them. And some mishaps take away
@@ -67,7 +66,8 @@ const (
 	// NothingLost: a replica that takes over sees in its cache what the replica before it has written,
 	// and nobody hears of a deletion because an object has moved. No mishap bends this.
 	NothingLost Promise = "what moves to another replica is whole, and not deleted"
-	// Quiet: once the end is reached, nothing is written any more for half an hour.
+	// Quiet: once the end is reached, nothing is written any more for half an hour. Electors don't
+	// change the leader then, and shards begin no reconcile, for some minutes.
 	Quiet Promise = "nothing is written once the end is reached"
 )
 

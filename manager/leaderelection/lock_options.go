@@ -1,7 +1,6 @@
 package leaderelection
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +11,7 @@ import (
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/loopwright/loopwright/manager/internal/useragent"
 	"github.com/loopwright/loopwright/manager/leaderelection/resourcelock"
 	"github.com/loopwright/loopwright/manager/recorder/record"
 )
@@ -81,8 +81,7 @@ func NewResourceLock(
 	}
 	identity := host + "_" + string(uuid.NewUUID())
 
-	config = rest.CopyConfig(config)
-	config.UserAgent = cmp.Or(config.UserAgent, rest.DefaultKubernetesUserAgent()) + "/leader-election"
+	config = useragent.Of(config, "leader-election")
 	if options.RenewDeadline != 0 {
 		config.Timeout = max(options.RenewDeadline/2, time.Second)
 	}

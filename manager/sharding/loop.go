@@ -16,7 +16,7 @@ import (
 
 // share is the work of a member: it holds its Lease until this returns.
 func (m *Member) share(ctx context.Context) {
-	s := &sharing{Member: m, log: logr.FromContextOrDiscard(ctx), members: members{}, failure: map[string]string{}}
+	s := &sharing{Member: m, log: logr.FromContextOrDiscard(ctx), members: members{}, failure: map[string]failure{}}
 	s.replica = newReplica(m.name, m.config.LeaseDuration)
 	m.shares.Store(true)
 	defer m.shares.Store(false)
@@ -52,8 +52,8 @@ type sharing struct {
 	members members
 	log     logr.Logger
 	counted count
-	failure map[string]string // as they were logged
-	blind   *time.Timer       // goes off when it hasn't looked for too long
+	failure map[string]failure // the last one of each kind
+	blind   *time.Timer        // goes off when it hasn't looked for too long
 }
 
 // patienceWithTheServer is how long a member works without a look at the Leases: as long as a leader
@@ -213,19 +213,30 @@ func (s *sharing) change(ctx context.Context, now snapshot) (again bool, err err
 	return false, nil
 }
 
-// report logs a failure, if it isn't the one that was logged last. When two replicas write at the same
-// time, one of them is refused: that's how it should be, so it isn't an error.
+// failure is what went wrong last, and how often in a row.
+type failure struct {
+	text  string
+	times int
+}
+
+// report logs a failure once. When two replicas write at the same time, one of them is refused: that's
+// how it should be, so it's an error only if it's refused again.
 func (s *sharing) report(err error, what string) {
-	text := ""
-	if err != nil {
-		text = err.Error()
+	if err == nil {
+		delete(s.failure, what)
+		return
 	}
+	f := s.failure[what]
+	if f.text != err.Error() {
+		f = failure{text: err.Error()}
+	}
+	f.times++
+	s.failure[what] = f
+	mayBeARace := apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)
 	switch {
-	case err == nil, text == s.failure[what]:
-	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
-		s.log.Info("Another replica wrote first; this one looks again", "refused", text)
-	default:
+	case mayBeARace && f.times == 1:
+		s.log.Info("Another replica wrote first; this one looks again", "refused", f.text)
+	case mayBeARace && f.times == 2, !mayBeARace && f.times == 1:
 		s.log.Error(err, what)
 	}
-	s.failure[what] = text
 }

@@ -15,9 +15,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -448,24 +450,43 @@ func TestARecordingSaysWhoHasWhichNamespaceAndSinceWhen(t *testing.T) {
 	})
 }
 
-// Two replicas write the table at the same time, and one is refused. Nobody has to do anything about it, so it's no error; and a
-// failure that stays is told once.
-func TestARefusedWriteOfTheTableIsNoError(t *testing.T) {
+// Two replicas write the table at the same time, and one is refused. Nobody has to do anything about it, so it's no error, unless it
+// stays. Whatever stays is told once.
+func TestARefusedWriteOfTheTableIsNoErrorUnlessItStays(t *testing.T) {
 	var said []string
 	log := funcr.New(func(_, text string) { said = append(said, text) }, funcr.Options{})
-	s := &sharing{log: log, failure: map[string]string{}}
-	shop := schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
-	for range 2 {
-		s.report(fmt.Errorf("writing the table: %w", apierrors.NewConflict(shop, "shop", errors.New("it has changed"))), "It can't")
+	s := &sharing{log: log, failure: map[string]failure{}}
+	refused := apierrors.NewConflict(schema.GroupResource{Resource: "leases"}, "shop", errors.New("it has changed"))
+	other := errors.New("no route")
+	for _, err := range []error{refused, nil, refused, nil, refused, refused, refused, other, other, nil, other} {
+		s.report(err, "It can't")
 	}
-	s.report(apierrors.NewAlreadyExists(shop, "shop"), "It can't")
-	for range 2 {
-		s.report(errors.New("no route"), "It can't")
+	var errs []bool
+	for _, text := range said {
+		errs = append(errs, strings.Contains(text, `"msg"="It can't"`))
 	}
-	s.report(nil, "It can't")
-	s.report(errors.New("no route"), "It can't")
-	require.Len(t, said, 4)
-	for i, text := range said {
-		require.Equal(t, i >= 2, strings.Contains(text, `"msg"="It can't"`), text)
-	}
+	require.Equal(t, []bool{false, false, false, true, true, true}, errs, said)
+}
+
+// Somebody replaces leader election by sharding, and keeps the ID. The old Lease of that name isn't the table.
+func TestALeaseOfAnotherProgramIsSaidToBeInTheWay(t *testing.T) {
+	aCrew(t, 1, func(c *crew) {
+		leases, err := coordinationv1client.NewForConfig(c.server.Config())
+		require.NoError(t, err)
+		_, err = leases.Leases("system").Create(c.end, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "shop"}},
+			metav1.CreateOptions{})
+		require.NoError(t, err)
+		errs := 0
+		c.end = logr.NewContext(c.end, funcr.New(func(_, text string) {
+			if strings.Contains(text, "choose another ID, or delete it") && strings.Contains(text, "The work can't be shared") {
+				c.set(func() { errs++ })
+			}
+		}, funcr.Options{}))
+		c.joins()
+		time.Sleep(time.Minute)
+		c.set(func() { require.Equal(t, 1, errs) })
+		require.NoError(t, leases.Leases("system").Delete(c.end, "shop", metav1.DeleteOptions{}))
+		time.Sleep(time.Minute)
+		require.Equal(t, map[string]int{"r0": namespaces}, c.shares(time.Minute), "it works as soon as the Lease is gone")
+	})
 }

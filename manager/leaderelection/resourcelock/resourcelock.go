@@ -9,7 +9,6 @@
 package resourcelock
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
@@ -17,6 +16,8 @@ import (
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/loopwright/loopwright/manager/internal/useragent"
 )
 
 // LeasesResourceLock is the only type of lock.
@@ -59,8 +60,7 @@ func NewFromKubeconfig(
 	lockType string, ns string, name string, rlc ResourceLockConfig, kubeconfig *rest.Config,
 	renewDeadline time.Duration,
 ) (Interface, error) {
-	config := rest.CopyConfig(kubeconfig)
-	config.UserAgent = cmp.Or(config.UserAgent, rest.DefaultKubernetesUserAgent()) + "/leader-election"
+	config := useragent.Of(kubeconfig, "leader-election")
 	config.Timeout = max(renewDeadline/2, time.Second)
 	client, err := coordinationv1client.NewForConfig(config)
 	if err != nil {

@@ -127,9 +127,9 @@ func (o options) check(besides int) error {
 	case o.mistakes && (o.originals || o.mini || o.overlay != "" || o.seed >= 0):
 		return errors.New("-mistakes are the library's, and play seeds until one shows them: " +
 			"leave out -originals, -mini, -overlay and -seed")
-	case o.page != "" && (!o.originals || o.seed >= 0 || o.first > 0 || o.only != ""):
+	case o.page != "" && (!o.originals || o.mini || o.seed >= 0 || o.first > 0 || o.only != ""):
 		return errors.New("-write needs -originals and whole days from seed 0 on: " +
-			"leave out -seed, -first and -only")
+			"leave out -mini, -seed, -first and -only")
 	}
 	return nil
 }
@@ -198,7 +198,11 @@ func (o options) run(ctx context.Context, controller string) (failed bool, err e
 		o.tell(ctx, s, binary, row)
 	}
 	printTable(table)
-	if o.page != "" && !failed && ctx.Err() == nil {
+	switch {
+	case o.page == "" || ctx.Err() != nil:
+	case failed:
+		err = fmt.Errorf("%s stays as it is, because the library's own controllers have failed", o.page)
+	default:
 		err = writeTable(o.page, table)
 	}
 	return failed, errors.Join(err, ctx.Err())
@@ -310,7 +314,7 @@ func (o options) playSome(
 		if ctx.Err() != nil { // it was stopped
 			return
 		}
-		if !ok && last < first { // it doesn't even begin
+		if !ok { // it doesn't even begin
 			note(day{seed: first, broken: []string{"the test doesn't run: " + w.errors()}})
 			last = first
 		}

@@ -115,7 +115,12 @@ func (o options) makeMistakes(ctx context.Context, controller string) error {
 			continue
 		}
 		r, err := o.playMistake(ctx, fmt.Sprintf("mistake-%d", i), m)
+		if err == nil && r.notPlayed() != "" {
+			err = fmt.Errorf("%s: a day wasn't played to its end: %s", m.what, r.notPlayed())
+		}
 		if err != nil {
+			_ = out.Flush()
+			fmt.Print("\n", table)
 			return err
 		}
 		if r.failed() == 0 {

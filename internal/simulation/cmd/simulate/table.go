@@ -50,6 +50,18 @@ func printTable(table []row) {
 	_ = out.Flush()
 }
 
+// notPlayed returns why a day has no end to judge, if there's such a day.
+func (r *row) notPlayed() string {
+	for _, seed := range slices.Sorted(maps.Keys(r.broken)) {
+		for _, what := range r.broken[seed] {
+			if !slices.Contains(simulation.Promises, simulation.Promise(promiseOf(what))) {
+				return fmt.Sprintf("seed %d: %s", seed, what)
+			}
+		}
+	}
+	return ""
+}
+
 // daysWithout counts the days on which a promise was broken.
 func (r *row) daysWithout(promise string) (days int) {
 	for _, broken := range r.broken {
@@ -83,8 +95,8 @@ func writeTable(page string, table []row) error {
 	return os.WriteFile(page, []byte(changed), 0o644)
 }
 
-// withNumbers returns a page with the originals' numbers. What's behind a number stays: the mark of a
-// story. A promise that its table has no number for wasn't made, so it can't be broken.
+// withNumbers returns a page with the originals' numbers. The mark behind a number stays: it's that of
+// a story. An empty cell means that nobody has promised it, so it can't be broken.
 func withNumbers(page string, table []row) (string, error) {
 	lines := strings.Split(page, "\n")
 	at := slices.IndexFunc(lines, func(line string) bool {
@@ -94,6 +106,11 @@ func withNumbers(page string, table []row) (string, error) {
 		return "", fmt.Errorf("there's no table with a row %q", played)
 	}
 	head, rows := strings.Split(lines[at-2], "|"), map[string]bool{}
+	for _, name := range head[2 : len(head)-1] {
+		if columns[strings.TrimSpace(name)] == "" {
+			return "", fmt.Errorf("the table's column %q is of no controller: add it to columns in table.go", name)
+		}
+	}
 	for ; at < len(lines) && strings.HasPrefix(lines[at], "|"); at++ {
 		cells := strings.Split(lines[at], "|")
 		what := strings.TrimSpace(cells[1])
@@ -120,6 +137,9 @@ func withNumbers(page string, table []row) (string, error) {
 		lines[at] = strings.Join(cells, "|")
 	}
 	for _, r := range table {
+		if what := r.notPlayed(); what != "" && r.story.isOriginal() {
+			return "", fmt.Errorf("a day of Kubernetes' %s wasn't played to its end: %s", r.story.name, what)
+		}
 		for _, promise := range simulation.Promises {
 			if r.story.isOriginal() && r.daysWithout(string(promise)) > 0 && !rows[string(promise)] {
 				return "", fmt.Errorf("%q was broken by Kubernetes' %s, and the table has no row for it",

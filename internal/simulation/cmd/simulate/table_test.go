@@ -55,6 +55,12 @@ func TestAPromiseThatNobodyExpectedToBeBrokenIsAnError(t *testing.T) {
 	require.ErrorContains(t, err, `"never more Pods than allowed" was broken on 1 days of endpointslices`)
 	_, err = withNumbers(page, []row{original("replicaset", 1, simulation.Quiet)})
 	require.ErrorContains(t, err, "the table has no row for it")
+	died := original("replicaset", 1)
+	died.broken[0] = []string{"the process has died: panic"}
+	_, err = withNumbers(page, []row{died})
+	require.ErrorContains(t, err, "wasn't played to its end: seed 0: the process has died")
+	_, err = withNumbers(strings.Replace(page, "slices", "Slices", 1), nil)
+	require.ErrorContains(t, err, "is of no controller")
 	_, err = withNumbers("no table", nil)
 	require.Error(t, err)
 }
