@@ -108,13 +108,30 @@ func (j *sizeJudge) see(at time.Time, before, rs *appsv1.ReplicaSet, owner types
 			rs.Name, from, to, total, allowed.most)
 	}
 	// Proportional scaling comes before availability. A user causes it by scaling, or by changing the
-	// surge of a paused rollout; by bringing in Pods; and by pausing while there are too many.
-	keepsShares := allowed.changed || moved.came > 0 || allowed.paused && total-to+from > allowed.most
+	// surge of a paused rollout; by bringing in Pods; and by pausing while there are too many. It's still
+	// to come as long as a ReplicaSet has another size noted, or none: that may take longer than Memory,
+	// if the controller's writes have failed.
+	keepsShares := allowed.changed || moved.came > 0 || allowed.paused && total-to+from > allowed.most ||
+		j.isUnsized(owner, before)
 	lost := servingOf(before) - servingOf(rs)
 	if to < from && lost > 0 && !keepsShares && serving < allowed.least-moved.gone {
 		j.Breaks(NeverFewer, at, "%s went from %d to %d, so that %d Pods serve, and %d have to",
 			rs.Name, from, to, serving, allowed.least)
 	}
+}
+
+// isUnsized reports whether a ReplicaSet with Pods has noted another number of replicas than its
+// Deployment wants, or none, although others have. before is one as it was a moment ago.
+func (j *sizeJudge) isUnsized(owner types.UID, before *appsv1.ReplicaSet) bool {
+	states := *j.deployments[owner]
+	wants := fmt.Sprint(*states[len(states)-1].value.Spec.Replicas)
+	var notes, differs bool
+	for _, rs := range append(j.ofOwner(owner), before) {
+		noted := rs.Annotations["deployment.kubernetes.io/desired-replicas"]
+		notes = notes || noted != ""
+		differs = differs || noted != wants && *rs.Spec.Replicas > 0
+	}
+	return notes && differs
 }
 
 // servingOf is how many of a ReplicaSet's Pods are certain to stay available: its status may count

@@ -154,6 +154,15 @@ func TestTheJudgeOfRolloutsSeesEachBrokenPromise(t *testing.T) {
 			d := h.deployment(3)
 			h.tooFew(d, 2)
 		}, []Promise{NeverFewer}},
+		"too few, because an adopted ReplicaSet isn't sized yet": {func(h history) {
+			h.sized("3", "")
+		}, nil},
+		"too few, because a ReplicaSet has the size of before": {func(h history) {
+			h.sized("3", "4")
+		}, nil},
+		"too few, and all are sized": {func(h history) {
+			h.sized("3", "3")
+		}, []Promise{NeverFewer}},
 		"a ReplicaSet for the template of another Deployment": {func(h history) {
 			d := h.deployment(3)
 			rs := h.set("new", 1, d)
@@ -196,6 +205,25 @@ func (h history) tooFew(d *appsv1.Deployment, pods int32) {
 	rs := h.set("new", 0, d)
 	h.scale(rs, pods)
 	h.UserScaled(rs)
+	h.scale(old, 1)
+}
+
+// sized shrinks one of two ReplicaSets, which have these replicas of their Deployment noted.
+func (h history) sized(noted, other string) {
+	d := h.deployment(3)
+	note := func(rs *appsv1.ReplicaSet, replicas string) {
+		Edit(h.World, rs, func(rs *appsv1.ReplicaSet) {
+			rs.Annotations = map[string]string{}
+			if replicas != "" {
+				rs.Annotations["deployment.kubernetes.io/desired-replicas"] = replicas
+			}
+		})
+	}
+	old := h.set("old", 3, d)
+	note(old, noted)
+	h.available(old, 3)
+	note(h.set("other", 1, d), other)
+	time.Sleep(Memory)
 	h.scale(old, 1)
 }
 
