@@ -77,10 +77,12 @@ func TestAReplicaSetDoesNotShrinkIfOtherPodsAreAvailable(t *testing.T) {
 		{2, 2, 3, nil}, {2, 3, 3, errStale}, {3, 2, 3, errStale}, {0, 0, 3, nil}, {0, 1, 3, errStale},
 		{1, 0, 3, errStale}, {2, 3, 5, nil},
 	} {
-		read := setOf("web:1", 4, 4, 1, func(rs *appsv1.ReplicaSet) { rs.Status.AvailableReplicas = c.now })
+		read := setOf("web:1", 4, 4, 1, func(rs *appsv1.ReplicaSet) { rs.Status.AvailableReplicas = c.read })
 		r := in(interceptor.Funcs{}, had(4), read.DeepCopy())
 		require.NoError(t, r.client.Get(t.Context(), client.ObjectKeyFromObject(read), read))
-		read.Status.AvailableReplicas = c.read
+		now := read.DeepCopy()
+		now.Status.AvailableReplicas = c.now
+		require.NoError(t, r.client.Status().Update(t.Context(), now))
 		s := newSync(r, had(4))
 		s.newRS = read
 		require.Equal(t, c.want, s.resize(t.Context(), read, c.to, false), "%+v", c)
