@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -103,9 +104,6 @@ func electorMishaps(random *rand.Rand, often float64) []simulation.Mishap {
 	)
 }
 
-// names are those of the replicas.
-var names = []string{"a", "b", "c"}
-
 // electorate are the replicas, and the judge of what they do.
 type electorate struct {
 	*simulation.World
@@ -123,73 +121,37 @@ type term struct {
 	from, to time.Time // to is zero while it lasts
 }
 
-// replica is a process that starts again whenever it ends.
+// replica is one of them. Its clock is ahead of the true time.
 type replica struct {
 	*electorate
-	name string
-
-	mu     sync.Mutex // guards the rest
-	random *rand.Rand
-	ahead  time.Duration // of its clock
-	stop   context.CancelFunc
-	kill   func()
-	starts int
+	*life
+	ahead atomic.Int64 // nanoseconds
 }
 
 func (e *electorate) begin() {
-	for i, name := range names {
-		r := &replica{
-			electorate: e, name: name, ahead: time.Duration(e.Users.IntN(1000)) * time.Hour,
-			random: rand.New(rand.NewPCG(e.Users.Uint64(), uint64(i))),
-			stop:   func() {}, kill: func() {},
-		}
+	for number := range names {
+		ahead := time.Duration(e.Users.IntN(1000)) * time.Hour
+		r := &replica{electorate: e, life: newLife(e.World, number)}
+		r.ahead.Store(int64(ahead))
 		e.replicas = append(e.replicas, r)
-		e.Go(r.run)
+		e.Go(func() { r.live(r.compete, e.ends) })
 	}
 }
 
-// run is the life of a replica, in which many processes follow each other.
-func (r *replica) run() {
-	for {
-		select {
-		case <-r.Done():
-			return
-		case <-time.After(r.upTo(5 * time.Second)):
-		}
-		connection, kill := r.Connect(r.name)
-		ctx, stop := context.WithCancel(context.Background())
-		r.mu.Lock()
-		r.starts++
-		identity := fmt.Sprint(r.name, "-", r.starts)
-		r.stop, r.kill = stop, func() {
-			kill()
-			r.ends(identity) // with the process
-			stop()
-		}
-		r.mu.Unlock()
-		ended := make(chan struct{})
-		r.Go(func() { // ends the process with the World
-			select {
-			case <-r.Done():
-				stop()
-			case <-ended:
-			}
-		})
-		r.elect(ctx, Candidate{
-			Lock: clock{
-				Interface: &resourcelock.LeaseLock{
-					LeaseMeta:  metav1.ObjectMeta{Namespace: "default", Name: "it"},
-					Client:     kubernetes.NewForConfigOrDie(connection).CoordinationV1(),
-					LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
-				},
-				of: r,
+// compete is a process.
+func (r *replica) compete(ctx context.Context, p process) {
+	r.elect(ctx, Candidate{
+		Lock: clock{
+			Interface: &resourcelock.LeaseLock{
+				LeaseMeta:  metav1.ObjectMeta{Namespace: "default", Name: "it"},
+				Client:     kubernetes.NewForConfigOrDie(p.connection).CoordinationV1(),
+				LockConfig: resourcelock.ResourceLockConfig{Identity: p.name},
 			},
-			Lead:   func(ctx context.Context) { r.lead(ctx, identity) },
-			Jitter: func() float64 { return float64(r.upTo(time.Second)) / float64(time.Second) },
-		})
-		close(ended)
-		stop()
-	}
+			of: r,
+		},
+		Lead:   func(ctx context.Context) { r.lead(ctx, p.name) },
+		Jitter: func() float64 { return float64(r.upTo(time.Second)) / float64(time.Second) },
+	})
 }
 
 // lead is the work. It takes a while to stop.
@@ -198,12 +160,6 @@ func (r *replica) lead(ctx context.Context, identity string) {
 	<-ctx.Done()
 	time.Sleep(r.upTo(stopsWithin))
 	r.ends(identity)
-}
-
-func (r *replica) upTo(d time.Duration) time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return time.Duration(r.random.Int64N(int64(d)))
 }
 
 // begins notes that a replica begins to work, and judges OneLeader.
@@ -236,13 +192,7 @@ func (e *electorate) ends(identity string) {
 func (e *electorate) act() {
 	what, r := e.Users.IntN(8), e.replicas[e.Users.IntN(len(e.replicas))]
 	jump := time.Duration(e.Users.IntN(7200)-3600) * time.Second
-	r.mu.Lock()
-	stop, kill := r.stop, r.kill
-	switch what {
-	case 6, 7:
-		r.ahead += jump
-	}
-	r.mu.Unlock()
+	stop, kill := r.deaths()
 	switch what {
 	case 0, 1:
 		e.OthersDid(nil, "user: stop a replica", r.name)
@@ -256,6 +206,7 @@ func (e *electorate) act() {
 		}
 		e.OthersDid(e.Live.Delete(context.Background(), lease), "user: delete the Lease", "")
 	case 6, 7:
+		r.ahead.Add(int64(jump))
 		e.OthersDid(nil, "a clock jumps", fmt.Sprint(r.name, " by ", jump))
 	}
 }
@@ -263,9 +214,7 @@ func (e *electorate) act() {
 // last stops one replica for the last time: somebody else has to lead then, or the same one again.
 func (e *electorate) last() {
 	r := e.replicas[e.Users.IntN(len(e.replicas))]
-	r.mu.Lock()
-	stop := r.stop
-	r.mu.Unlock()
+	stop, _ := r.deaths()
 	stop()
 }
 
@@ -302,11 +251,7 @@ type clock struct {
 	of *replica
 }
 
-func (c clock) ahead() time.Duration {
-	c.of.mu.Lock()
-	defer c.of.mu.Unlock()
-	return c.of.ahead
-}
+func (c clock) ahead() time.Duration { return time.Duration(c.of.ahead.Load()) }
 
 // Get implements resourcelock.Interface.
 func (c clock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {

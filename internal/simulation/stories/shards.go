@@ -112,7 +112,7 @@ func shardMishaps(random *rand.Rand, often float64) []simulation.Mishap {
 type shop struct {
 	*simulation.World
 	share    func(context.Context, Colleague) error
-	replicas []*colleague
+	replicas []colleague
 	objects  []client.ObjectKey // those that users have made, and not deleted
 	made     int                // how many ever
 	wants    int                // the last number that a user wanted
@@ -133,80 +133,39 @@ type written struct {
 	by string
 }
 
-// colleague is a replica: a process that starts again whenever it ends.
+// colleague is one of the replicas.
 type colleague struct {
 	*shop
-	name string
-
-	mu     sync.Mutex // guards the rest
-	random *rand.Rand
-	stop   context.CancelFunc
-	kill   func()
-	starts int
+	*life
 }
 
 func (s *shop) begin() {
 	for range 9 {
 		s.make(s.namespace())
 	}
-	for i, name := range names {
-		r := &colleague{shop: s, name: name, random: rand.New(rand.NewPCG(s.Users.Uint64(), uint64(i))),
-			stop: func() {}, kill: func() {}}
+	for number := range names {
+		r := colleague{s, newLife(s.World, number)}
 		s.replicas = append(s.replicas, r)
-		s.Go(r.run)
+		s.Go(func() { r.live(r.work, s.ended) })
 	}
 }
 
-// run is the life of a replica, in which many processes follow each other.
-func (r *colleague) run() {
-	for {
-		select {
-		case <-r.Done():
-			return
-		case <-time.After(r.upTo(5 * time.Second)):
-		}
-		connection, kill := r.Connect(r.name)
-		ctx, stop := context.WithCancel(context.Background())
-		r.mu.Lock()
-		r.starts++
-		process := fmt.Sprint(r.name, "-", r.starts)
-		r.stop, r.kill = stop, func() {
-			kill()
-			r.ended(process)
-			stop()
-		}
-		r.mu.Unlock()
-		ended := make(chan struct{})
-		r.Go(func() { // ends the process with the World
-			select {
-			case <-r.Done():
-				stop()
-			case <-ended:
-			}
-		})
-		err := r.share(ctx, Colleague{
-			Connection: connection,
-			Reconcile: func(ctx context.Context, c client.Client, key client.ObjectKey) error {
-				return r.reconcile(ctx, process, c, key)
-			},
-			Deleted: func(key client.ObjectKey) { r.hears(process, key) },
-		})
-		r.ended(process)
-		r.Tell("%s has ended: %v", process, err)
-		close(ended)
-		stop()
-	}
-}
-
-func (r *colleague) upTo(d time.Duration) time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return time.Duration(r.random.Int64N(int64(d)))
+// work is a process.
+func (r colleague) work(ctx context.Context, p process) {
+	err := r.share(ctx, Colleague{
+		Connection: p.connection,
+		Reconcile: func(ctx context.Context, c client.Client, key client.ObjectKey) error {
+			return r.reconcile(ctx, p.name, c, key)
+		},
+		Deleted: func(key client.ObjectKey) { r.hears(p.name, key) },
+	})
+	r.ended(p.name)
+	r.Tell("%s has ended: %v", p.name, err)
 }
 
 // reconcile makes a ConfigMap what its user wants, and counts in a Secret how often it has done so. It
 // takes a while, and longer to stop.
-func (r *colleague) reconcile(ctx context.Context, process string, c client.Client, key client.ObjectKey) error {
+func (r colleague) reconcile(ctx context.Context, process string, c client.Client, key client.ObjectKey) error {
 	if !r.begins(process, key) {
 		return nil
 	}
@@ -312,9 +271,7 @@ func (s *shop) change(key client.ObjectKey) {
 // act lets a user do something. It takes the same random numbers in each run.
 func (s *shop) act() {
 	what, r, n := s.Users.IntN(12), s.replicas[s.Users.IntN(len(s.replicas))], s.Users.IntN(len(s.objects))
-	r.mu.Lock()
-	stop, kill := r.stop, r.kill
-	r.mu.Unlock()
+	stop, kill := r.deaths()
 	switch key := s.objects[n]; what {
 	case 0, 1:
 		s.OthersDid(nil, "user: stop a replica", r.name)
@@ -346,9 +303,7 @@ func (s *shop) act() {
 // know it.
 func (s *shop) last() {
 	r := s.replicas[s.Users.IntN(len(s.replicas))]
-	r.mu.Lock()
-	stop := r.stop
-	r.mu.Unlock()
+	stop, _ := r.deaths()
 	stop()
 	for _, key := range s.objects {
 		s.change(key)
