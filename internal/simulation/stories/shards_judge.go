@@ -45,6 +45,9 @@ func (s *shop) leaves(process string, key client.ObjectKey) {
 		return // it was killed
 	}
 	delete(s.inside, key)
+	if s.judged[key] != process {
+		return // it couldn't read it, so it hasn't written it either, and is judged next time
+	}
 	// The lock is held meanwhile: the next one must be judged by what this one leaves. It stops the
 	// bubble's clock, but users' requests take no time.
 	it, count, err := read(context.Background(), s.Live, key)
@@ -55,11 +58,7 @@ func (s *shop) leaves(process string, key client.ObjectKey) {
 		delete(s.written, key) // a user has deleted it
 		return
 	}
-	by := s.written[key].by
-	if s.judged[key] == process { // otherwise it couldn't read it, and is judged next time
-		by = process
-	}
-	s.written[key] = written{timesOf(it, count), by}
+	s.written[key] = written{timesOf(it, count), process}
 	s.Tell("%s leaves %s, done %d times", process, key, s.written[key].done)
 }
 
