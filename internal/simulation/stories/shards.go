@@ -58,9 +58,7 @@ func Shards(share func(context.Context, Colleague) error) simulation.Story {
 			"mishap: wrong answers":                     40,
 		},
 		Cast: func(w *simulation.World) simulation.Cast {
-			s := &shop{World: w, share: share, inside: map[client.ObjectKey]string{}, dead: map[string]bool{},
-				deleted: map[client.ObjectKey]bool{}, written: map[client.ObjectKey]written{},
-				judged: map[client.ObjectKey]string{}}
+			s := newShop(w, share)
 			return simulation.Cast{Begin: s.begin, Act: s.act, Last: s.last, State: s.state, Judge: s.judge}
 		},
 	}
@@ -125,6 +123,14 @@ type shop struct {
 	judged  map[client.ObjectKey]string // who has been judged by what was written
 	begun   int                         // reconciles
 	workers map[string]bool
+}
+
+func newShop(w *simulation.World, share func(context.Context, Colleague) error) *shop {
+	return &shop{
+		World: w, share: share, inside: map[client.ObjectKey]string{}, dead: map[string]bool{},
+		deleted: map[client.ObjectKey]bool{}, written: map[client.ObjectKey]written{},
+		judged: map[client.ObjectKey]string{},
+	}
 }
 
 // written is what an object was like when the last reconcile ended, and whose that was.

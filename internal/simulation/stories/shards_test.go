@@ -4,11 +4,13 @@ import (
 	"context"
 	"flag"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/loopwright/loopwright/internal/simulation"
@@ -74,5 +76,34 @@ func TestTheStoryFindsReplicasThatDoNotShare(t *testing.T) {
 			require.Contains(t, all, what, name)
 		}
 		require.NotContains(t, all, simulation.SameEnd, "an end that's wrong is told once")
+	}
+}
+
+// A write that's on its way when its sender stops may arrive when the next one has already listed. That
+// one needn't know of it, even if its first reconcile fails before it has read anything.
+func TestWhoeverTakesOverNeedNotKnowOfAWriteThatArrivesLater(t *testing.T) {
+	for seen, isBlamed := range map[int]bool{0: true, 1: false, 2: false} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newShop(simulation.NewDirect(t, nil), nil)
+			key := client.ObjectKey{Namespace: "default", Name: "it"}
+			it := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+			require.NoError(t, s.Live.Create(t.Context(), it))
+			arrives := func(times string) {
+				it.Data = map[string]string{"times": times}
+				require.NoError(t, s.Live.Update(t.Context(), it))
+			}
+			require.True(t, s.begins("a-1", key))
+			s.sees("a-1", key, times{})
+			arrives("1")
+			s.leaves("a-1", key)
+			require.True(t, s.begins("b-1", key))
+			arrives("2")
+			s.leaves("b-1", key)
+			require.True(t, s.begins("b-1", key))
+			s.sees("b-1", key, times{done: seen})
+			s.leaves("b-1", key)
+			s.End()
+			require.Equal(t, isBlamed, len(s.Broken()) > 0, "it sees %d", seen)
+		})
 	}
 }
