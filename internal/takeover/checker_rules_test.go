@@ -83,6 +83,19 @@ func TestTheCheckerHearsWhatIsWrong(t *testing.T) {
 			c.dies("p")
 			c.begins("q", "o", time.Now())
 		}},
+		"one that takes over doesn't know the last write": {play: func(c *checker) {
+			c.ends(c.begins("p", "o", time.Now()), succeeded)
+			c.ends(c.begins("q", "o", time.Now()), conflict)
+		}, wrong: "q took over o, and hadn't seen what p has written"},
+		"one that has it back doesn't know what was written meanwhile": {play: func(c *checker) {
+			c.ends(c.begins("p", "o", time.Now()), succeeded)
+			c.ends(c.begins("q", "o", time.Now()), succeeded)
+			c.ends(c.begins("p", "o", time.Now()), conflict)
+		}, wrong: "p took over o, and hadn't seen what q has written"},
+		"one has a conflict with itself": {play: func(c *checker) {
+			c.ends(c.begins("p", "o", time.Now()), succeeded)
+			c.ends(c.begins("p", "o", time.Now()), conflict)
+		}},
 	} {
 		c := newChecker()
 		s.play(c)

@@ -21,6 +21,8 @@ import (
 //	writes   the process is inside the object
 //	retired  others have taken over what the process had: it writes nothing, and begins nothing
 //	         that it hadn't begun before it was paused
+//	ends     it has no conflict with what another process has written: whoever takes over has seen
+//	         that. A process may have one with itself: its cache can be late, on a busy machine
 type checker struct {
 	mu       sync.Mutex // guards what follows
 	inside   map[string]*visit
@@ -28,6 +30,7 @@ type checker struct {
 	pausedAt map[string]time.Time // of each process, by its own clock, which is the test's
 	problems []string
 	done     map[string]map[string]int // successful reconciles, by object and process
+	wrote    map[string]string         // the process that has written last, by object
 	results  map[string]int            // of all reconciles, by what the replica said
 }
 
@@ -40,7 +43,8 @@ type visit struct {
 
 func newChecker() *checker {
 	return &checker{inside: map[string]*visit{}, retired: map[string]bool{},
-		pausedAt: map[string]time.Time{}, done: map[string]map[string]int{}, results: map[string]int{}}
+		pausedAt: map[string]time.Time{}, done: map[string]map[string]int{}, wrote: map[string]string{},
+		results: map[string]int{}}
 }
 
 func (c *checker) problemLocked(format string, args ...any) {
@@ -91,7 +95,11 @@ func (c *checker) ends(v *visit, result string) {
 	v.works = false
 	c.leaveLocked(v)
 	c.results[result]++
-	if result == succeeded {
+	switch other := c.wrote[v.object]; {
+	case result == conflict && other != v.process:
+		c.problemLocked("%s took over %s, and hadn't seen what %s has written", v.process, v.object, other)
+	case result == succeeded:
+		c.wrote[v.object] = v.process
 		if c.done[v.object] == nil {
 			c.done[v.object] = map[string]int{}
 		}
