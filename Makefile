@@ -156,7 +156,7 @@ release: ## Cut a release, up to the push: version, notes, tags of all modules, 
 # Linked without symbol tables: no test reads them, and there are 200 binaries to link.
 TESTED := -vet=off -ldflags=-s -p $(TESTED_AT_ONCE)
 # The longest first, so that no processor waits for them at the end.
-LIBRARY = $(shell go list ./mini ./controllers/garbagecollector ./internal/hostile ./... | grep -v /chapters/)
+LIBRARY = $(shell go list ./mini ./controllers/garbagecollector ./internal/tests/hostile ./... | grep -v /chapters/)
 # Each command of a test is a part of the report at its end, and so is each test binary that it runs.
 test test-packages test-modules test-course: export SLOWEST_LOG = $(CURDIR)/.loopwright/slowest.log
 PART = $(SLOWEST) run -name
@@ -201,7 +201,7 @@ test-all: $(SLOWEST) ## Prove the rest, too, before a release: every platform, e
 	@$(PART) "make check" $(MAKE) --no-print-directory check
 	@$(PART) "make test" $(MAKE) --no-print-directory test
 	@$(PART) "make cross" $(MAKE) --no-print-directory cross
-	@LOOPWRIGHT_TEST_ALL=1 $(PART) "all of internal/endtoend" go test -count=1 -timeout 30m ./internal/endtoend
+	@LOOPWRIGHT_TEST_ALL=1 $(PART) "all of internal/tests/endtoend" go test -count=1 -timeout 30m ./internal/tests/endtoend
 	@LOOPWRIGHT_TEST_ALL=1 $(PART) "all stories of the garbage collectors" go -C benchmarks test -count=1 -timeout 30m -run Garbage ./controllers
 	@$(PART) "all of the book in a browser" go -C docs/book test -count=1 -timeout 30m ./browser
 	@$(PART) "make bench QUICK=1" $(MAKE) --no-print-directory bench QUICK=1
@@ -241,10 +241,10 @@ simulate: $(if $(MINE)$(MINI),$(COURSE)) ## Play 1,000 bad days with each contro
 
 .PHONY: walkthroughs
 walkthroughs: ## Play the walk-throughs of kubernetes.io with Kubernetes' own controllers, mini's and the library's
-	go test -count=1 -timeout 30m ./internal/walkthrough -originals
+	go test -count=1 -timeout 30m ./internal/tests/walkthrough -originals
 
 .PHONY: api
-api: ## Compare our exported API with controller-runtime's; write docs/api.md, internal/migrate/names.yaml and dropin/
+api: ## Compare our exported API with controller-runtime's; write docs/generated/api.md, internal/migrate/names.yaml and dropin/
 	cd benchmarks && go run ./cmd/apidiff && go run ./cmd/dropin
 
 .PHONY: event-path

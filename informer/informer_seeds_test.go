@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
-	"github.com/loopwright/loopwright/internal/race"
+	"github.com/loopwright/loopwright/internal/tests/race"
 )
 
 var informerSeed = flag.Int64("informer.seed", -1, "play only this seed of TestWhateverBreaks")

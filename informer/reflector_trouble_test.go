@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
-	"github.com/loopwright/loopwright/internal/inorder"
+	"github.com/loopwright/loopwright/internal/tests/inorder"
 )
 
 func TestAfterEvery410TheViewIsWholeAgain(t *testing.T) {

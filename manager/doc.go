@@ -22,6 +22,16 @@
 // Then follow an event: source brings it, predicate drops it or lets it pass, and handler decides
 // which objects to reconcile because of it.
 //
+// # The files
+//
+// Each uses those above it, and none below:
+//
+//	runnable.go, options.go       what a program gives the manager
+//	servers.go, own_cluster.go    what the manager brings along
+//	group_order.go to groups.go   which runnable starts and stops next
+//	election.go, shards.go        which replica may work
+//	manager.go, start.go          all of it together
+//
 // # Neighbours
 //
 // Below it are cluster, leaderelection, healthz, the metrics server and the interface of a webhook

@@ -24,41 +24,35 @@ var errStillElected = leaderelection.ErrStillWorking
 // process hangs.
 const tolerated = 20 * time.Second
 
-// makeElection builds the elector's runnable if the options enable leader election. The elector has
-// its own event writer, because the lease may be in another cluster and the program's scheme may
-// not know leases.
-func (m *controllerManager) makeElection(config *rest.Config) error {
-	o := m.options
+// newElection returns the elector's runnable; nil if the options don't enable leader election. The
+// elector has its own event writer, because the lease may be in another cluster and the program's
+// scheme may not know leases.
+func newElection(config *rest.Config, o *Options, all *groups) (*electionRunnable, error) {
 	if !o.LeaderElection {
-		return nil
+		return nil, nil
 	}
 	lock := o.LeaderElectionResourceLockInterface
 	if lock == nil {
 		var err error
-		if lock, err = m.makeLock(cmp.Or(o.LeaderElectionConfig, config)); err != nil {
-			return err
+		if lock, err = newLock(cmp.Or(o.LeaderElectionConfig, config), o, all); err != nil {
+			return nil, err
 		}
 	}
-	watchDog := leaderelection.NewLeaderHealthzAdaptor(tolerated)
-	m.healthz[watchDog.Name()] = watchDog.Check
-	m.election = &electionRunnable{
-		groups: m.groups, name: cmp.Or(o.LeaderElectionID, lock.Describe()),
-	}
-	m.election.config = leaderelection.LeaderElectionConfig{
-		Lock: lock, Name: m.election.name,
+	e := &electionRunnable{groups: all, name: cmp.Or(o.LeaderElectionID, lock.Describe())}
+	e.config = leaderelection.LeaderElectionConfig{
+		Lock: lock, Name: e.name,
 		LeaseDuration: *o.LeaseDuration, RenewDeadline: *o.RenewDeadline,
 		RetryPeriod:     *o.RetryPeriod,
 		ReleaseOnCancel: o.LeaderElectionReleaseOnCancel, WaitForMissing: o.Strict,
-		Recorder: o.Recorder, WatchDog: watchDog,
+		Recorder: o.Recorder, WatchDog: leaderelection.NewLeaderHealthzAdaptor(tolerated),
 		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: m.election.work, OnStoppedLeading: func() {},
+			OnStartedLeading: e.work, OnStoppedLeading: func() {},
 		},
 	}
-	return nil
+	return e, nil
 }
 
-func (m *controllerManager) makeLock(config *rest.Config) (resourcelock.Interface, error) {
-	o := m.options
+func newLock(config *rest.Config, o *Options, all *groups) (resourcelock.Interface, error) {
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("making the HTTP client of the leader election: %w", err)
@@ -73,7 +67,7 @@ func (m *controllerManager) makeLock(config *rest.Config) (resourcelock.Interfac
 		LeaderElectionNamespace: o.LeaderElectionNamespace, LeaderElectionID: o.LeaderElectionID,
 		RenewDeadline: *o.RenewDeadline, LeaderLabels: o.LeaderElectionLabels,
 	})
-	return lock, errors.Join(err, m.groups.addTo(others, RunnableFunc(events.Run)))
+	return lock, errors.Join(err, all.addTo(others, RunnableFunc(events.Run)))
 }
 
 // electionRunnable competes for the lease, and starts the leader-only runnables once it holds it.

@@ -79,8 +79,7 @@ type controllerManager struct {
 	groups     *groups
 	election   *electionRunnable // nil without leader election
 	sharing    *sharingRunnable  // nil without Sharding
-	late       *lateWrites
-	metrics    server.Server // nil if it's switched off
+	metrics    server.Server     // nil if it's switched off
 	converters conversion.Registry
 	elected    chan struct{} // closed once, by startElected
 
@@ -102,7 +101,7 @@ func New(config *rest.Config, options Options) (Manager, error) {
 		return nil, err
 	}
 	m := &controllerManager{
-		ownCluster: made.(ownCluster), options: options, late: late,
+		ownCluster: made.(ownCluster), options: options,
 		groups:     newGroups(options.Logger, options.syncTimeout(), options.Recorder),
 		converters: conversion.NewRegistry(), elected: make(chan struct{}),
 		healthz: map[string]healthz.Checker{}, readyz: map[string]healthz.Checker{},
@@ -111,8 +110,16 @@ func New(config *rest.Config, options Options) (Manager, error) {
 		made.GetHTTPClient()); err != nil {
 		return nil, fmt.Errorf("making the metrics server: %w", err)
 	}
-	if err := errors.Join(m.makeElection(config), m.makeMember(config),
-		m.groups.add(ownCache{m.ownCluster})); err != nil {
+	var ofElection, ofSharing error
+	if m.election, ofElection = newElection(config, &options, m.groups); m.election != nil {
+		watchDog := m.election.config.WatchDog
+		m.healthz[watchDog.Name()] = watchDog.Check
+	}
+	if m.sharing, ofSharing = newSharing(config, &options, made, m.groups); m.sharing != nil {
+		late.of = m.sharing.member
+		m.options.Controller.Shards = m.sharing.member.Gate()
+	}
+	if err := errors.Join(ofElection, ofSharing, m.groups.add(ownCache{m.ownCluster})); err != nil {
 		return nil, err
 	}
 	return m, nil
@@ -120,8 +127,10 @@ func New(config *rest.Config, options Options) (Manager, error) {
 
 // Add implements Manager.
 func (m *controllerManager) Add(r Runnable) error {
-	if err := m.checkShared(r); err != nil {
-		return err
+	if m.sharing != nil && m.election == nil {
+		if err := checkShared(r); err != nil {
+			return err
+		}
 	}
 	return m.groups.add(r)
 }

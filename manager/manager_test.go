@@ -294,7 +294,7 @@ func TestAManagerWaitsForItsCachesAsLongAsItTakes(t *testing.T) {
 
 func ask(m *controllerManager, path string) *httptest.ResponseRecorder {
 	answer := httptest.NewRecorder()
-	m.probes().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
+	probes(&m.options, m.healthz, m.readyz).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
 	return answer
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"github.com/loopwright/loopwright/manager/leaderelection/resourcelock"
 	"github.com/loopwright/loopwright/manager/log"
 	"github.com/loopwright/loopwright/manager/metrics/server"
+	"github.com/loopwright/loopwright/manager/sharding"
 	"github.com/loopwright/loopwright/manager/webhook"
 	"github.com/loopwright/loopwright/trace"
 )
@@ -118,6 +120,52 @@ type Options struct {
 	Recorder *trace.Recorder
 }
 
+// Sharding makes all replicas of a program work, instead of one. Each has the objects of some
+// namespaces, and its caches keep only these. When a replica comes or goes, the others give it
+// namespaces, or take them; as few as will do.
+//
+// Guarantees: a request is reconciled by one replica at a time, through joins and leaves, when a
+// replica is killed, and when one can't reach the API server. A replica that gives a namespace away
+// has ended its reconciles there before that. One that can't renew its Lease stops by its own clock
+// before another one takes what it had. And the new one's caches have all that the old one has
+// written, before its first reconcile. Once a replica's Lease has run out by its own clock, no
+// reconcile begins, and the manager's clients send no more writes (ErrLate), whatever a reconcile's
+// context is.
+//
+// This holds for controllers that need leader election, which is the default. A reconcile's
+// namespace is its request's; all requests without one go to the same replica. The other leader-only
+// runnables need LeaderElection, too: without it, they would run in each replica, and Add refuses
+// them.
+//
+// Caveats: the clocks of two replicas may differ, but must run at the same speed. A process that's
+// paused in the middle of a reconcile can't end it in time. When it wakes, another replica may be
+// reconciling that object: the old reconcile's context ends and its writes are refused, but what it
+// does elsewhere, such as in a cloud's API, isn't. A reconcile that goes on after its context has
+// ended isn't stopped: then the replica's Start returns an error, and the process must exit, as after
+// a lost leader election. A write that was on its way when its sender was cut off or paused may still
+// arrive; the API server refuses it as a conflict if it has a resourceVersion and the object has
+// changed since. Reconciles read other namespaces with
+// GetAPIReader, with Client.Cache.ReadElsewhere, or if the kind is kept whole
+// (Cache.ByObject.KeepWhole); so do handlers that map objects to requests in other namespaces. Kinds
+// without namespaces are kept whole. Lists of all namespaces have this replica's.
+//
+// The program needs permission to create, get, list, update and delete Leases in its namespace, and
+// to list Namespaces, so that each replica gets about the same number of them: the difference is at
+// most an eighth. Without that, each gets the same part of the numbers that their names' hashes may
+// be, and namespaces like team-1, team-2, team-3 mostly go to one replica, because FNV-1a, which
+// Kubernetes uses, puts them side by side.
+type Sharding struct {
+	// ID is the name of the Lease that says who has what, and the beginning of the replicas' own
+	// Leases. It's required, the same in all replicas, and no other program's.
+	ID string
+	// Namespace is the namespace of the Leases. The default is LeaderElectionNamespace, and then the
+	// Pod's own.
+	Namespace string
+	// GracePeriod is how long reconciles may go on in a namespace that's given away, before their
+	// contexts end; 0 means 10 s.
+	GracePeriod time.Duration
+}
+
 // complete fills in the defaults.
 func (o *Options) complete() error {
 	if o.Logger.GetSink() == nil {
@@ -183,6 +231,12 @@ func (o *Options) beStrict() {
 	if o.Metrics.BindAddress == "" && strings.HasPrefix(server.DefaultBindAddress, ":") {
 		o.Metrics.BindAddress = "127.0.0.1" + server.DefaultBindAddress
 	}
+}
+
+// shard makes the caches begin empty. The caller may use its Options again.
+func (o *Options) shard() {
+	o.Cache.Shard = sharding.Set{}
+	o.Cache.ByObject = maps.Clone(o.Cache.ByObject)
 }
 
 // syncTimeout is how long caches may take to list at the start; 0 is without limit.

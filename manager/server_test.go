@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/rest"
 
-	"github.com/loopwright/loopwright/internal/bufconn"
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/fakeapi/bufconn"
 	"github.com/loopwright/loopwright/manager/controller"
 	"github.com/loopwright/loopwright/manager/healthz"
 	"github.com/loopwright/loopwright/manager/internal/anyvalue"

@@ -42,22 +42,16 @@ func CacheSyncCheck(c cache.Cache) healthz.Checker {
 	}
 }
 
-// addServers opens the ports in the options and adds their servers. It's called by Start, not by
-// New, so a manager that is never started has no port open; in controller-runtime, New opens them.
-// A context that has already ended is no reason to fail here: Start notices it a moment later.
-func (m *controllerManager) addServers(ctx context.Context) error {
-	if m.metrics != nil {
-		if err := m.groups.addTo(httpServers, m.metrics); err != nil {
-			return err
-		}
-	}
-	var opened []*Server
+// openServers opens the ports in the options. It's called by Start, not by New, so a manager that is
+// never started has no port open; in controller-runtime, New opens them. A context that has already
+// ended is no reason to fail here: Start notices it a moment later.
+func openServers(ctx context.Context, o *Options, probes http.Handler) (opened []*Server, err error) {
 	for _, server := range []struct {
 		name, address string
 		server        *http.Server
 	}{
-		{"health probe", m.options.HealthProbeBindAddress, newHTTPServer(m.probes())},
-		{"pprof", m.options.PprofBindAddress, newProfileServer(xray.New(m.options.Recorder))},
+		{"health probe", o.HealthProbeBindAddress, newHTTPServer(probes)},
+		{"pprof", o.PprofBindAddress, newProfileServer(xray.New(o.Recorder))},
 	} {
 		if server.address == "" || server.address == "0" {
 			continue
@@ -68,18 +62,13 @@ func (m *controllerManager) addServers(ctx context.Context) error {
 			for _, other := range opened {
 				_ = other.Listener.Close()
 			}
-			return fmt.Errorf("opening the port of the %s server: %w", server.name, err)
+			return nil, fmt.Errorf("opening the port of the %s server: %w", server.name, err)
 		}
 		opened = append(opened, &Server{
 			Name: server.name, Server: server.server, Listener: listener,
 		})
 	}
-	for _, server := range opened {
-		if err := m.groups.add(server); err != nil {
-			return err
-		}
-	}
-	return nil
+	return opened, nil
 }
 
 // newHTTPServer sets timeouts, because any client in the cluster may connect.
@@ -101,12 +90,10 @@ func newProfileServer(live *xray.XRay) *http.Server {
 
 // probes serves the checks. Each check also has its own path, which says why it fails. A probe
 // without any checks answers 404, as in controller-runtime.
-func (m *controllerManager) probes() http.Handler {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+func probes(o *Options, live, ready map[string]healthz.Checker) http.Handler {
 	mux := http.NewServeMux()
 	for path, checks := range map[string]map[string]healthz.Checker{
-		m.options.LivenessEndpointName: m.healthz, m.options.ReadinessEndpointName: m.readyz,
+		o.LivenessEndpointName: live, o.ReadinessEndpointName: ready,
 	} {
 		if len(checks) == 0 {
 			continue

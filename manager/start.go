@@ -7,9 +7,6 @@ import (
 	"sync"
 
 	"github.com/go-logr/logr"
-
-	"github.com/loopwright/loopwright/manager/cluster"
-	"github.com/loopwright/loopwright/manager/internal/anyvalue"
 )
 
 // Start implements Manager.
@@ -24,7 +21,7 @@ func (m *controllerManager) Start(ctx context.Context) error {
 	first := &firstFailure{log: m.options.Logger, stop: end, running: running.Done(), hurry: hurry}
 	m.groups.onFailure(first.report)
 
-	events := m.writeEvents(ctx, first.report)
+	events := writeEvents(ctx, m.ownCluster, first.report)
 	err := m.addServers(ctx)
 	if err == nil {
 		err = m.startGroups(running, first.report)
@@ -56,6 +53,25 @@ func (m *controllerManager) begin() error {
 		return nil
 	}
 	return m.election.prepare()
+}
+
+// addServers puts the servers of the metrics, the probes and the profiles into their group.
+func (m *controllerManager) addServers(ctx context.Context) error {
+	if m.metrics != nil {
+		if err := m.groups.addTo(httpServers, m.metrics); err != nil {
+			return err
+		}
+	}
+	servers, err := openServers(ctx, &m.options, probes(&m.options, m.healthz, m.readyz))
+	if err != nil {
+		return err
+	}
+	for _, server := range servers {
+		if err := m.groups.add(server); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // startGroups returns when all groups have started, except for the leader-only group. It returns an
@@ -178,55 +194,4 @@ func (f *firstFailure) report(err error) {
 func (f *firstFailure) orElse(err error) error {
 	f.once.Do(func() { f.err = err })
 	return f.err
-}
-
-// This file also writes the events of the manager's own cluster. The writer belongs to no group:
-// every runnable may record an event until it ends, so the writer starts before the first group,
-// and ends after the last.
-
-// ownCluster is what cluster.New returns. The manager runs its cache and its event writer
-// separately.
-type ownCluster interface {
-	cluster.Cluster
-	StartCache(ctx context.Context) error
-	WriteEvents(ctx context.Context) error
-}
-
-// ownCache is the manager's own cluster, in the group of caches.
-type ownCache struct{ ownCluster }
-
-// Start implements Runnable.
-func (c ownCache) Start(ctx context.Context) error { return c.StartCache(ctx) }
-
-// String is the runnable's name in messages.
-func (c ownCache) String() string { return anyvalue.Name(c.ownCluster, "") }
-
-// eventWriter is a running call of WriteEvents.
-type eventWriter struct {
-	stop  context.CancelFunc
-	ended chan struct{} // closed by the goroutine
-}
-
-// writeEvents starts the event writer. If the writer fails, the manager stops, as with a runnable.
-func (m *controllerManager) writeEvents(ctx context.Context, report func(error)) *eventWriter {
-	writing, stop := context.WithCancel(context.WithoutCancel(ctx))
-	w := &eventWriter{stop: stop, ended: make(chan struct{})}
-	go func() {
-		defer close(w.ended)
-		if err := m.WriteEvents(writing); err != nil {
-			report(err)
-		}
-	}()
-	return w
-}
-
-// finish stops the writer, and returns when all recorded events are written, or when grace ends.
-func (w *eventWriter) finish(grace context.Context) error {
-	w.stop()
-	select {
-	case <-w.ended:
-		return nil
-	case <-grace.Done():
-		return errors.New("still running: the writer of events")
-	}
 }

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
-	"github.com/loopwright/loopwright/internal/inorder"
+	"github.com/loopwright/loopwright/internal/tests/inorder"
 	"github.com/loopwright/loopwright/manager/leaderelection"
 	"github.com/loopwright/loopwright/manager/metrics/server"
 )

@@ -11,7 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/loopwright/loopwright/internal/inorder"
+	"github.com/loopwright/loopwright/internal/tests/inorder"
 	"github.com/loopwright/loopwright/mini"
 )
 

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
-	"github.com/loopwright/loopwright/internal/inorder"
+	"github.com/loopwright/loopwright/internal/tests/inorder"
 	"github.com/loopwright/loopwright/mini"
 )
 

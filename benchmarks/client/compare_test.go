@@ -127,7 +127,7 @@ func TestTheClientsDoTheSameOnARealServer(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	report := filepath.Join("..", "..", "docs", "client-calls.md")
+	report := filepath.Join("..", "..", "docs", "generated", "client-calls.md")
 	text := writeReport(rows)
 	if os.Getenv("UPDATE") != "" {
 		require.NoError(t, os.WriteFile(report, []byte(text), 0o644))

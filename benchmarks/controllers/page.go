@@ -68,7 +68,7 @@ default, and learn from the API server's answers whether it keeps ` + "`terminat
 |---|---|---|
 `
 
-// libraryPage is docs/controllers-compared.md.
+// libraryPage is docs/generated/controllers-compared.md.
 func libraryPage(explanations []Explanation, seeds int) string {
 	var b strings.Builder
 	written := scenarios.Written()
@@ -91,7 +91,7 @@ except for those in the table: Jobs, CronJobs, DaemonSets, StatefulSets, Control
 the scenario's nodes, with metadata, spec, status, and which fields the controllers own. In the end they must have created and deleted the same
 number of objects. We replace what's new in each run: UIDs, versions, times, generated names, hashes and starts. mini writes no Events, so
 we don't compare those. The library's garbage collector has [its own comparison](controllers-compared.md), and mini's is held to
-the walk-throughs in Kubernetes' documentation ([walkthroughs.md](walkthroughs.md)).
+the walk-throughs in Kubernetes' documentation ([walkthroughs.md](../walkthroughs.md)).
 
 ## What differs, and why
 
@@ -101,7 +101,7 @@ The rows about Deployments, ReplicaSets and Endpoints come from the library's sc
 |---|---|---|
 `
 
-// miniPage is docs/mini-compared.md: what differs in the controllers that the library has, too, and in the others.
+// miniPage is docs/generated/mini-compared.md: what differs in the controllers that the library has, too, and in the others.
 func miniPage(shared, others []Explanation) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, miniIntroduction, len(scenarios.Rest()))

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
-	"github.com/loopwright/loopwright/internal/hostile"
+	"github.com/loopwright/loopwright/internal/tests/hostile"
 )
 
 // behind plays a test with client-go behind a hostile network. There's a ConfigMap.

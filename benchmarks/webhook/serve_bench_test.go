@@ -8,19 +8,15 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"io"
 	"math/big"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -38,7 +34,6 @@ const users = 16
 type server interface {
 	Register(path string, hook http.Handler)
 	Start(context.Context) error
-	WebhookMux() *http.ServeMux
 }
 
 // servers makes one of each side, which listens on this port.
@@ -77,76 +72,30 @@ func overTLS(b *testing.B, s server, port int, certDir, body string) asker {
 	}
 }
 
-// plainly asks without TLS, over HTTP/1.1: what is left is the handler and the server of net/http.
-func plainly(b *testing.B, s server, _ int, _, body string) asker {
-	plain := httptest.NewServer(s.WebhookMux())
-	b.Cleanup(plain.Close)
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: users}}
-	return func() error { return call(client, plain.URL+"/hook?timeout=10s", body) }
-}
-
 // BenchmarkServe measures what a request costs: processor time, memory, and, on a machine with nothing else to do, how
 // many requests it serves in a second. The client's part is in it, and is the same for both sides.
 func BenchmarkServe(b *testing.B) {
-	each(b, func(b *testing.B, own, _ asker) {
-		b.ReportAllocs()
-		used := processorTime()
-		askAll(b, func() error { return own() })
-		b.ReportMetric(float64(processorTime()-used)/float64(b.N), "cpu-ns/op")
-	})
-}
-
-// BenchmarkServeSlowest measures how long the slowest of a hundred requests take. Each user asks both sides in turn, so that
-// both have the same machine, whatever else it has to do.
-func BenchmarkServeSlowest(b *testing.B) {
-	each(b, func(b *testing.B, own, other asker) {
-		var mu sync.Mutex // guards all
-		all := make([]time.Duration, 0, b.N)
-		askAll(b, func() error {
-			begin := time.Now()
-			err := own()
-			took := time.Since(begin)
-			mu.Lock()
-			all = append(all, took)
-			mu.Unlock()
-			return errors.Join(err, other())
-		})
-		slices.Sort(all)
-		b.ReportMetric(float64(all[len(all)*99/100].Nanoseconds()), "p99-ns")
-		b.ReportMetric(float64(all[len(all)/2].Nanoseconds()), "p50-ns")
-		b.ReportMetric(0, "ns/op") // of both together: it means nothing
-	})
-}
-
-// each runs a benchmark for both sides of each case. It is given the own side and the other one.
-func each(b *testing.B, run func(b *testing.B, own, other asker)) {
 	certDir := b.TempDir()
 	certificate(b, certDir)
-	for _, way := range []struct {
-		name  string
-		start func(b *testing.B, s server, port int, certDir, body string) asker
-	}{{"tls", overTLS}, {"plain", plainly}} {
-		for _, c := range []struct{ name, hook, object string }{
-			{"validate", "a validator", strings.Replace(largePod(), "DO", "", 1)},
-			{"default", "a defaulter", strings.Replace(largePod(), "DO", "label", 1)},
-			{"small", "a validator", pod("", "")},
-		} {
-			body := review("v1", "CREATE", c.object, "null")
-			for i, side := range []string{"ours", "controller-runtime"} {
-				b.Run(way.name+"/"+c.name+"/"+side, func(b *testing.B) {
-					made := func(side string, i int) asker {
-						port := freePort(b)
-						s := servers[side](port, certDir)
-						s.Register("/hook", hooks()[c.hook][i])
-						ask := way.start(b, s, port, certDir, body)
-						require.NoError(b, ask())
-						return ask
-					}
-					own, other := made(side, i), made([]string{"controller-runtime", "ours"}[i], 1-i)
-					b.ResetTimer()
-					run(b, own, other)
-				})
-			}
+	for _, c := range []struct{ name, hook, object string }{
+		{"validate", "a validator", strings.Replace(largePod(), "DO", "", 1)},
+		{"default", "a defaulter", strings.Replace(largePod(), "DO", "label", 1)},
+		{"small", "a validator", pod("", "")},
+	} {
+		body := review("v1", "CREATE", c.object, "null")
+		for i, side := range []string{"ours", "controller-runtime"} {
+			b.Run("tls/"+c.name+"/"+side, func(b *testing.B) {
+				port := freePort(b)
+				s := servers[side](port, certDir)
+				s.Register("/hook", hooks()[c.hook][i])
+				ask := overTLS(b, s, port, certDir, body)
+				require.NoError(b, ask())
+				b.ReportAllocs()
+				b.ResetTimer()
+				used := processorTime()
+				askAll(b, ask)
+				b.ReportMetric(float64(processorTime()-used)/float64(b.N), "cpu-ns/op")
+			})
 		}
 	}
 }

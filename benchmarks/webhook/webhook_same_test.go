@@ -4,7 +4,6 @@
 package webhook
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -236,27 +235,4 @@ func largePod() string {
 		containers = append(containers, fmt.Sprintf(`{"name":"c%d","image":"apple","env":[{"name":"A","value":"b"},{"name":"C","value":"d"}],"resources":{}}`, i))
 	}
 	return strings.Replace(pod("DO", ""), `{"name":"log","resources":{}}`, strings.Join(containers, ","), 1)
-}
-
-func BenchmarkReview(b *testing.B) {
-	large := largePod()
-	for _, c := range []struct{ name, hook, object string }{
-		{"validate", "a validator", strings.Replace(large, "DO", "", 1)},
-		{"default-unchanged", "a defaulter", strings.Replace(large, "DO", "", 1)},
-		{"default-changed", "a defaulter", strings.Replace(large, "DO", "label", 1)},
-		{"default-unknown", "a defaulter", strings.Replace(strings.Replace(large, "DO", "label", 1), `"spec":{`, `"spec":{"unknown":1,`, 1)},
-	} {
-		body := []byte(review("v1", "CREATE", c.object, "null"))
-		for i, side := range []string{"ours", "controller-runtime"} {
-			hook := hooks()[c.hook][i]
-			b.Run(c.name+"/"+side, func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					request := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))
-					request.Header.Set("Content-Type", "application/json")
-					hook.ServeHTTP(httptest.NewRecorder(), request)
-				}
-			})
-		}
-	}
 }

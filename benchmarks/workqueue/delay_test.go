@@ -75,27 +75,6 @@ func BenchmarkAddAfter(b *testing.B) {
 	}
 }
 
-// BenchmarkAddAfterGrowing puts 100,000 different items off in a new queue, most of
-// which is the growing of maps. One operation is one item.
-func BenchmarkAddAfterGrowing(b *testing.B) {
-	keys := Requests(100_000)
-	for _, peer := range delayingPeers {
-		b.Run(peer.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for done := 0; done < b.N; done += len(keys) {
-				b.StopTimer()
-				q := peer.make()
-				runtime.GC()
-				b.StartTimer()
-				delayAll(q, keys[:min(len(keys), b.N-done)])
-				b.StopTimer()
-				q.ShutDown()
-				b.StartTimer()
-			}
-		})
-	}
-}
-
 // BenchmarkPutOff changes the delay of one item after another: they have one
 // already, so nothing grows.
 func BenchmarkPutOff(b *testing.B) {

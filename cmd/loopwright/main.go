@@ -6,7 +6,7 @@
 //	go run github.com/loopwright/loopwright/cmd/loopwright@latest port -o ../ported .
 //	go run github.com/loopwright/loopwright/cmd/loopwright@latest xray FILE
 //
-// Packages internal/scaffold, internal/dropin, internal/migrate and xray do the work; this is their command line.
+// Packages cmd/loopwright/internal/scaffold, internal/dropin, internal/migrate and xray do the work; this is their command line.
 package main
 
 import (

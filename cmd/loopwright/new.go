@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loopwright/loopwright/cluster"
-	"github.com/loopwright/loopwright/internal/scaffold"
+	"github.com/loopwright/loopwright/cmd/loopwright/internal/scaffold"
 )
 
 const newHelp = `New writes a project into DIR, which must not exist yet: an API type, its controller

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/loopwright/loopwright/controllers/internal/claim"
 	"github.com/loopwright/loopwright/internal/simulation"
@@ -93,6 +94,27 @@ func TestAReplicaSetDoesNotShrinkIfOtherPodsAreAvailable(t *testing.T) {
 		require.NoError(t, r.client.Get(t.Context(), client.ObjectKeyFromObject(read), read))
 		require.Equal(t, size, *read.Spec.Replicas, "%+v", c)
 	}
+}
+
+// A patch that's out of date is decided again at once. One that a webhook doesn't like would be refused
+// at once again, so it has to wait, even if the ReplicaSet has changed meanwhile.
+func TestAPatchThatIsForbiddenIsNotDecidedAgainAtOnce(t *testing.T) {
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "replicasets"}, "web-1", errors.New("no"))
+	r := in(interceptor.Funcs{
+		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+			return forbidden
+		},
+	}, had(4), setOf("web:1", 4, 4, 1))
+	read := setOf("web:1", 4, 4, 1)
+	require.NoError(t, r.client.Get(t.Context(), client.ObjectKeyFromObject(read), read))
+	now := read.DeepCopy()
+	now.Status.AvailableReplicas--
+	require.NoError(t, r.client.Status().Update(t.Context(), now))
+	s := newSync(r, had(4))
+	s.newRS = read
+	err := s.resize(t.Context(), read, 3, false)
+	require.ErrorIs(t, err, forbidden)
+	require.NotErrorIs(t, err, errStale)
 }
 
 func TestWhoMayOwnAReplicaSetThatIsInTheWay(t *testing.T) {

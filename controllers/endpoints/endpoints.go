@@ -3,7 +3,7 @@
 // The controller reads a Service and the Pods that it selects, and writes an Endpoints object of
 // the Service's name. Functions without a clock or a client decide what it says: the address and
 // the ports of each Pod (addresses.go), the grouping into subsets and the limit on addresses
-// (pack.go), and the labels, annotations and times (object.go). The reconciler reads and writes
+// (subsets.go), and the labels, annotations and times (object.go). The reconciler reads and writes
 // (reconcile.go); endpoints.go says which events lead to a reconcile.
 //
 // Neighbours: below it are controllers/internal/podstate, which says what a Pod's status means, and

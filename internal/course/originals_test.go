@@ -14,10 +14,10 @@ const originalsMarker = "<!-- course:originals -->\n<!-- /course:originals -->\n
 func withMirrors(t *testing.T) map[string]string {
 	t.Helper()
 	files := map[string]string{
-		"docs/originals.md": originalsMarker,
-		"lib/sum.go":        "package lib\n",
-		"lib/sum_more.go":   "package lib\n",
-		"lib/mean.go":       "package lib\n",
+		"docs/generated/originals.md": originalsMarker,
+		"lib/sum.go":                  "package lib\n",
+		"lib/sum_more.go":             "package lib\n",
+		"lib/mean.go":                 "package lib\n",
 	}
 	maps.Copy(files, changed(t, "chapters/01-sum/chapter.yaml", "file: pkg/sum.go}", "file: pkg/sum.go, ours: [lib/sum*.go]}"))
 	files["chapters/02-mean/chapter.yaml"] = tiny["chapters/02-mean/chapter.yaml"] + "upstream:\n" +
@@ -77,7 +77,7 @@ func TestTheMapOfOriginalsIsMadeOfWhatTheChaptersName(t *testing.T) {
 | [lib/mean.go](../lib/mean.go) | original v1.2.0 [pkg/sum.go](https://pkg.go.dev/example.org/original@v1.2.0)<br>klog v2.1.0 [klog.go](https://github.com/kubernetes/klog/blob/v2.1.0/klog.go) |
 
 <!-- /course:originals -->
-`, read(t, r, "docs/originals.md"))
+`, read(t, r, "docs/generated/originals.md"))
 }
 
 // A map that is not checked says where a file was last year.
@@ -90,7 +90,7 @@ func TestTheMapOfOriginalsIsOutOfDateWhenAFileIsNew(t *testing.T) {
 	problems, err := r.checkText()
 	require.NoError(t, err)
 	require.Len(t, problems, 1)
-	assert.Contains(t, problems[0], "docs/originals.md does not show the code as it is: run `make sync`")
+	assert.Contains(t, problems[0], "docs/generated/originals.md does not show the code as it is: run `make sync`")
 	assert.Contains(t, problems[0], "+| [lib/sum_new.go](../lib/sum_new.go) | original v1.2.0 ")
 }
 
@@ -104,16 +104,16 @@ func TestAMapThatLeadsNowhereIsReported(t *testing.T) {
 		{"mini/*.go]}\n  - {module: example.org/original, version: v1.2.0, file: pkg/sum.go, ours: [mini/*.go", "chapters/01-sum/chapter.yaml lists upstream pkg/sum.go of example.org/original twice"},
 	} {
 		files := changed(t, one, "file: pkg/sum.go}", "file: pkg/sum.go, ours: ["+c.ours+"]}")
-		files["docs/originals.md"] = originalsMarker
+		files["docs/generated/originals.md"] = originalsMarker
 		r := tinyTree(t, files)
 		problems, err := r.CheckStructure(t.Context())
 		require.NoError(t, err)
 		require.Len(t, problems, 1, c.ours)
 		assert.Contains(t, problems[0], c.want)
 		_, err = r.Sync()
-		require.ErrorContains(t, err, "docs/originals.md:1: course:originals: ")
+		require.ErrorContains(t, err, "docs/generated/originals.md:1: course:originals: ")
 		assert.ErrorContains(t, err, c.want)
-		assert.Equal(t, originalsMarker, read(t, r, "docs/originals.md"), "what cannot be filled in stays as it is")
+		assert.Equal(t, originalsMarker, read(t, r, "docs/generated/originals.md"), "what cannot be filled in stays as it is")
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/client-go/rest"
 
-	"github.com/loopwright/loopwright/internal/bufconn"
+	"github.com/loopwright/loopwright/internal/fakeapi/bufconn"
 )
 
 // Options configure a server. The zero value is a server with the common

@@ -3,7 +3,7 @@
 //
 // The way of the data: tree.go finds the files; file.go reads one and replaces its imports; file_uses.go finds
 // which names it uses; names.go knows which of them are here, out of names.yaml, which `make api` writes together
-// with docs/api.md; decide.go decides what moves and what is reported, and offers.go what is offered; module.go
+// with docs/generated/api.md; decide.go decides what moves and what is reported, and offers.go what is offered; module.go
 // changes go.mod; write.go writes all of it, or nothing; compile.go asks the compiler about the result.
 //
 // Above it is the command cmd/loopwright. The tests of benchmarks/ use it to compile the same programs with

@@ -11,7 +11,7 @@ import (
 )
 
 // Names says what a program finds here under the names that it uses. `make api` writes it, out of the
-// comparison that docs/api.md shows.
+// comparison that docs/generated/api.md shows.
 type Names struct {
 	Packages []*Package `yaml:"packages"` // sorted by Theirs
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
-	"github.com/loopwright/loopwright/internal/hostile"
+	"github.com/loopwright/loopwright/internal/tests/hostile"
 )
 
 // Mishap is something that goes wrong in a wild World: a value that can be printed in a line, and

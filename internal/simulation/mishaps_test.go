@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
-	"github.com/loopwright/loopwright/internal/hostile"
+	"github.com/loopwright/loopwright/internal/tests/hostile"
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/trace"
 )
@@ -340,4 +340,54 @@ func TestAProxyAnswersInTheServersPlace(t *testing.T) {
 	}
 	require.Positive(t, carried)
 	require.Positive(t, refused)
+}
+
+// Whoever gets a Status that says 403 believes it. If the request was carried out all the same, some
+// promises can't be kept. Nothing else that a proxy may say is an excuse.
+func TestOnlyARefusalOfWhatWasDoneIsAnExcuse(t *testing.T) {
+	bent := map[string]bool{}
+	r := random()
+	for range 2000 {
+		m := Answering(r, hostile.Create, hostile.Status, hostile.List)
+		bent[m.Name] = len(m.Bends) > 0
+	}
+	for name, want := range map[string]bool{
+		"wrong answer: a proxy's forbidden403 to a create, which the server has carried out":    true,
+		"wrong answer: a proxy's unauthorized401 to a create, which the server has carried out": true,
+		"wrong answer: a proxy's forbidden403 to a create":                                      false,
+		"wrong answer: a proxy's html403 to a create, which the server has carried out":         false,
+		"wrong answer: a proxy's busy429 to a create, which the server has carried out":         false,
+		// Nobody counts on a status.
+		"wrong answer: a proxy's forbidden403 to a status, which the server has carried out": false,
+		"wrong answer: a proxy's forbidden403 to a list":                                     false,
+	} {
+		is, played := bent[name]
+		require.True(t, played, name)
+		require.Equal(t, want, is, name)
+	}
+}
+
+// Each of two processes that don't see the same may undo what the other one writes, for as long as both
+// are there. One that's alone, and never stops writing, has no excuse.
+func TestWritesOfTwoProcessesAtOnceAreNotEndless(t *testing.T) {
+	for _, two := range []bool{false, true} {
+		watched(t, func(t *testing.T, w *World, _ *witness, _ func(string)) {
+			w.tellWrites()
+			if two {
+				w.beside.Add(1)
+			}
+			connection, _ := w.Connect("other")
+			controllers, err := client.New(connection, client.Options{Mapper: usersMapper()})
+			require.NoError(t, err)
+			object := named("written")
+			require.NoError(t, controllers.Create(t.Context(), object))
+			for n := range mostWrites {
+				object.Data = map[string]string{"is": fmt.Sprint(n)}
+				require.NoError(t, controllers.Update(t.Context(), object))
+			}
+			require.Equal(t, !two, slices.ContainsFunc(w.broken, func(b Broken) bool {
+				return b.Promise == Quiet
+			}))
+		})
+	}
 }

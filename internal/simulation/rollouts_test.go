@@ -155,14 +155,27 @@ func TestTheJudgeOfRolloutsSeesEachBrokenPromise(t *testing.T) {
 			h.tooFew(d, 2)
 		}, []Promise{NeverFewer}},
 		"too few, because an adopted ReplicaSet isn't sized yet": {func(h history) {
-			h.sized("3", "")
+			h.sized("3", "", 1)
 		}, nil},
 		"too few, because a ReplicaSet has the size of before": {func(h history) {
-			h.sized("3", "4")
+			h.sized("3", "4", 1)
 		}, nil},
 		"too few, and all are sized": {func(h history) {
-			h.sized("3", "3")
+			h.sized("3", "3", 1)
 		}, []Promise{NeverFewer}},
+		"too few, and what has the size of before has no Pods": {func(h history) {
+			h.sized("3", "4", 0)
+		}, []Promise{NeverFewer}},
+		"too few, because the write also notes the size": {func(h history) {
+			old := h.set("old", 3, h.deployment(3))
+			h.notes(old, "4")
+			h.available(old, 3)
+			time.Sleep(Memory)
+			Edit(h.World, old, func(rs *appsv1.ReplicaSet) {
+				rs.Annotations["deployment.kubernetes.io/desired-replicas"] = "3"
+				rs.Spec.Replicas = new(int32(1))
+			})
+		}, nil},
 		"a ReplicaSet for the template of another Deployment": {func(h history) {
 			d := h.deployment(3)
 			rs := h.set("new", 1, d)
@@ -208,23 +221,26 @@ func (h history) tooFew(d *appsv1.Deployment, pods int32) {
 	h.scale(old, 1)
 }
 
-// sized shrinks one of two ReplicaSets, which have these replicas of their Deployment noted.
-func (h history) sized(noted, other string) {
+// sized shrinks one of two ReplicaSets, which have these replicas of their Deployment noted. The other
+// one has some Pods, or none.
+func (h history) sized(noted, other string, pods int32) {
 	d := h.deployment(3)
-	note := func(rs *appsv1.ReplicaSet, replicas string) {
-		Edit(h.World, rs, func(rs *appsv1.ReplicaSet) {
-			rs.Annotations = map[string]string{}
-			if replicas != "" {
-				rs.Annotations["deployment.kubernetes.io/desired-replicas"] = replicas
-			}
-		})
-	}
 	old := h.set("old", 3, d)
-	note(old, noted)
+	h.notes(old, noted)
 	h.available(old, 3)
-	note(h.set("other", 1, d), other)
+	h.notes(h.set("other", pods, d), other)
 	time.Sleep(Memory)
 	h.scale(old, 1)
+}
+
+// notes writes down how many replicas the Deployment wants, or that nothing is known, if it's "".
+func (h history) notes(rs *appsv1.ReplicaSet, replicas string) {
+	Edit(h.World, rs, func(rs *appsv1.ReplicaSet) {
+		rs.Annotations = map[string]string{}
+		if replicas != "" {
+			rs.Annotations["deployment.kubernetes.io/desired-replicas"] = replicas
+		}
+	})
 }
 
 func TestTheJudgeKnowsTheSurgeAndTheUnavailability(t *testing.T) {

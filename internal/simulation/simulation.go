@@ -30,7 +30,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
-	"github.com/loopwright/loopwright/internal/hostile"
+	"github.com/loopwright/loopwright/internal/tests/hostile"
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/client/apiutil"
 	"github.com/loopwright/loopwright/trace"

@@ -14,7 +14,7 @@ import (
 	coreapply "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
-	"github.com/loopwright/loopwright/internal/hostile"
+	"github.com/loopwright/loopwright/internal/tests/hostile"
 	"github.com/loopwright/loopwright/manager/client"
 )
 

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	coreapply "k8s.io/client-go/applyconfigurations/core/v1"
 
-	"github.com/loopwright/loopwright/internal/inorder"
+	"github.com/loopwright/loopwright/internal/tests/inorder"
 )
 
 // A program that has forgotten to add its types to the scheme must hear so from whatever it calls first.

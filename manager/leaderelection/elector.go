@@ -4,7 +4,7 @@
 // leads, and renews the lock periodically. If the renewals stop, the others wait until the holder
 // must have stopped its work, and one of them takes over.
 //
-// The data: answers of the lock -> election, a pure machine that decides (elector_state.go) ->
+// The data: answers of the lock -> election, a pure machine that decides (elector_machine.go) ->
 // requests to the lock, and the start and the end of the work (elector_run.go).
 //
 // Neighbours: below it are the lock, in package resourcelock, the metrics and the flight recorder.

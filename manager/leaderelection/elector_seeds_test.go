@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loopwright/loopwright/internal/race"
+	"github.com/loopwright/loopwright/internal/tests/race"
 )
 
 // everything that can go wrong, goes wrong.

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/loopwright/loopwright/internal/inorder"
+	"github.com/loopwright/loopwright/internal/tests/inorder"
 )
 
 var me = reporter{api: currentAPI, controller: "websites", instance: "websites-host"}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loopwright/loopwright/internal/race"
+	"github.com/loopwright/loopwright/internal/tests/race"
 )
 
 // This file plays the rule in a small world: three processes, four ranges, a server, and a network that delays, loses

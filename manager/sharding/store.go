@@ -99,7 +99,7 @@ func (s store) write(ctx context.Context, was *coordinationv1.Lease, t table) (v
 		(*put.where)[put.key] = put.value
 	}
 	answer, err := s.put(ctx, was, object)
-	if was == nil && apierrors.IsAlreadyExists(err) {
+	if apierrors.IsAlreadyExists(err) {
 		return "", fmt.Errorf("%w; if it isn't this program's, and so lacks the label %s=%s, choose another ID, or delete it",
 			err, Label, s.id)
 	}

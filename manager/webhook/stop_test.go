@@ -15,7 +15,7 @@ import (
 	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loopwright/loopwright/internal/bufconn"
+	"github.com/loopwright/loopwright/internal/fakeapi/bufconn"
 )
 
 // lines collects what is logged.

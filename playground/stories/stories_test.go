@@ -15,7 +15,7 @@ import (
 
 	"github.com/loopwright/loopwright/internal/demo"
 	"github.com/loopwright/loopwright/internal/demo/demotest"
-	"github.com/loopwright/loopwright/internal/inorder"
+	"github.com/loopwright/loopwright/internal/tests/inorder"
 	light "github.com/loopwright/loopwright/playground/light/demotest"
 	"github.com/loopwright/loopwright/playground/stories"
 )

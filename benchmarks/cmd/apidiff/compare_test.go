@@ -252,7 +252,7 @@ func TestABrokenListOfReasonsIsRefused(t *testing.T) {
 	}
 }
 
-// TestTheReportIsUpToDate holds that docs/api.md says what is true now.
+// TestTheReportIsUpToDate holds that docs/generated/api.md says what is true now.
 func TestTheReportIsUpToDate(t *testing.T) {
 	assert.NoError(t, run(true))
 }

@@ -1,5 +1,5 @@
 // Command apidiff compares what this library exports with what controller-runtime exports, and
-// writes the report docs/api.md, and internal/migrate/names.yaml for the command that ports programs.
+// writes the report docs/generated/api.md, and internal/migrate/names.yaml for the command that ports programs.
 //
 // The goal is that a user's file needs new import paths and nothing else. So each package of controller-runtime is compared with ours, with the
 // import paths rewritten: which names are missing, which differ (a signature, a field, a method, the
@@ -86,7 +86,7 @@ func run(check bool) error {
 	if err != nil {
 		return err
 	}
-	for _, written := range []api.Written{{File: "docs/api.md", Text: text.Bytes()}, {File: "internal/migrate/names.yaml", Text: names}} {
+	for _, written := range []api.Written{{File: "docs/generated/api.md", Text: text.Bytes()}, {File: "internal/migrate/names.yaml", Text: names}} {
 		do := written.Write
 		if check {
 			do = written.Check
@@ -96,7 +96,7 @@ func run(check bool) error {
 		}
 	}
 	if len(result.complaints) > 0 {
-		return errors.New("docs/api.md: " + strings.Join(result.complaints, "\n\t"))
+		return errors.New("docs/generated/api.md: " + strings.Join(result.complaints, "\n\t"))
 	}
 	return nil
 }

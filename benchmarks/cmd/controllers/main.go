@@ -7,7 +7,7 @@
 //	go run ./cmd/controllers -self                the originals with themselves
 //	go run ./cmd/controllers -mini -seeds 0       mini's controllers in the place of the library's
 //	go run ./cmd/controllers -rest                mini's other controllers, which the library does not have
-//	go run ./cmd/controllers -write               only writes docs/controllers-compared.md and docs/mini-compared.md
+//	go run ./cmd/controllers -write               only writes docs/generated/controllers-compared.md and docs/generated/mini-compared.md
 package main
 
 import (
@@ -50,7 +50,7 @@ func main() {
 	flag.BoolVar(&o.steps, "steps", false, "print the steps of the scenarios instead of playing them")
 	flag.IntVar(&o.atOnce, "p", 8, "how many scenarios to play at once")
 	flag.DurationVar(&o.limit, "limit", 40*time.Minute, "when to give up")
-	write := flag.Bool("write", false, "write docs/controllers-compared.md and docs/mini-compared.md, and play nothing")
+	write := flag.Bool("write", false, "write docs/generated/controllers-compared.md and docs/generated/mini-compared.md, and play nothing")
 	flag.Parse()
 	do := func() error { return run(o) }
 	if *write {
@@ -68,7 +68,7 @@ func writePages() error {
 		return err
 	}
 	for name, text := range pages {
-		err = errors.Join(err, os.WriteFile(filepath.Join("..", "docs", name), []byte(text), 0o644))
+		err = errors.Join(err, os.WriteFile(filepath.Join("..", "docs", "generated", name), []byte(text), 0o644))
 	}
 	return err
 }

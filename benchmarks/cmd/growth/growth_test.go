@@ -190,7 +190,7 @@ func TestACaseThatTakesTooLongIsEndedAndTheOthersArePlayed(t *testing.T) {
 	err := play(t.Context(), s, &out)
 	require.ErrorContains(t, err, "run 1, stream, metadata, 100, our informer: it took more than 1ms")
 	require.ErrorContains(t, err, "run 1, stream, metadata, 200, our informer: it took more than 1ms")
-	require.FileExists(t, filepath.Join(s.report, "growth.csv"), "what there is can be read")
+	require.FileExists(t, filepath.Join(s.report, "generated", "growth.csv"), "what there is can be read")
 }
 
 func TestSizesThatCannotBeMeasuredAreRefused(t *testing.T) {

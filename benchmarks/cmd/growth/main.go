@@ -3,7 +3,7 @@
 // decode them, which no library can do without. It also puts a million items off in each side's queue.
 //
 //	go run ./cmd/growth                               two whole runs of all sizes, into ../.loopwright/growth.csv
-//	go run ./cmd/growth -report ../docs               the same, and then docs/growth.csv and its plots;
+//	go run ./cmd/growth -report ../docs               the same, and then docs/generated/growth.csv and its plots;
 //	                                                  go run ./cmd/ratios -page ../docs writes the page with them
 //	go run ./cmd/growth -runs 1                       only the first run; the command without it adds the second
 //	go run ./cmd/growth -sizes 1000,10000             less
@@ -52,7 +52,7 @@ func main() {
 	var objects int
 	var gigabytes float64
 	flag.StringVar(&s.file, "file", "../.loopwright/growth.csv", "keep what was measured there")
-	flag.StringVar(&s.report, "report", "", "when all is measured, write growth.csv and its plots to this directory")
+	flag.StringVar(&s.report, "report", "", "when all is measured, write generated/growth.csv and its plots to this directory")
 	flag.StringVar(&sizes, "sizes", "10000,100000,1000000", "how many objects")
 	flag.IntVar(&s.runs, "runs", 2, "how often to measure each case; a ratio is shown if two whole runs agree")
 	flag.StringVar(&match, "run", "", "which cases: a regular expression for server, form, objects and side, such as 'stream pods 1000 client-go'")

@@ -27,7 +27,7 @@ func (p *player) write(ctx context.Context, dir string) error {
 	}
 	p.table.Facts = append(m.Facts(), machine.Fact{Name: "run", Value: fmt.Sprintf("%s, %d times, %s in all",
 		p.began.UTC().Format(time.DateOnly), p.runs, time.Duration(took*float64(time.Second)).Round(time.Minute))})
-	if err := errors.Join(p.table.Save(filepath.Join(dir, "growth.csv")), p.table.Draw(filepath.Join(dir, "plots"))); err != nil {
+	if err := errors.Join(p.table.Save(filepath.Join(dir, "generated", "growth.csv")), p.table.Draw(filepath.Join(dir, "plots"))); err != nil {
 		return err
 	}
 	if len(p.failures) > 0 {

@@ -9,7 +9,7 @@
 //	go run ./cmd/operators -write                 only writes the table in docs/porting.md
 //
 // The way of the data: operators.yaml says what there is to play; tree.go makes a tree that can be
-// tried; internal/dropin tries it; row.go adds up what it found into docs/operators.csv, and page.go
+// tried; internal/dropin tries it; row.go adds up what it found into docs/generated/operators.csv, and page.go
 // makes the table from that.
 package main
 

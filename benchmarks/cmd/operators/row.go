@@ -17,7 +17,7 @@ import (
 	"github.com/loopwright/loopwright/internal/dropin"
 )
 
-// row is what one operator did, as docs/operators.csv keeps it.
+// row is what one operator did, as docs/generated/operators.csv keeps it.
 type row struct {
 	Name, Version   string
 	Original, Ours  string // how many tests passed, failed and were skipped
@@ -111,9 +111,9 @@ func docs(name string) (string, error) {
 	return filepath.Join(root, "..", "docs", name), err
 }
 
-// readRows reads docs/operators.csv.
+// readRows reads docs/generated/operators.csv.
 func readRows() (rows []row, err error) {
-	name, err := docs("operators.csv")
+	name, err := docs("generated/operators.csv")
 	if err != nil {
 		return nil, err
 	}
@@ -145,13 +145,13 @@ func parse(text string) (rows []row, err error) {
 	return rows, nil
 }
 
-// record puts a row into docs/operators.csv, in the place of an older one of the same operator.
+// record puts a row into docs/generated/operators.csv, in the place of an older one of the same operator.
 func record(r row) error {
 	rows, err := readRows()
 	if err != nil {
 		return err
 	}
-	name, err := docs("operators.csv")
+	name, err := docs("generated/operators.csv")
 	if err != nil {
 		return err
 	}

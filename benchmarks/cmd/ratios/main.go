@@ -7,10 +7,10 @@
 //	go run ./cmd/ratios                                   all benchmarks of the module, 6 rounds
 //	go run ./cmd/ratios -quick                            a selection, with small workloads: less than 3 minutes
 //	go run ./cmd/ratios -count 5 -bench Store ./informer  some of them
-//	go run ./cmd/ratios -report ../docs                   writes benchmarks.csv, benchmarks.md and its plots there
-//	go run ./cmd/ratios -page ../docs                     writes benchmarks.md again, from benchmarks.csv
+//	go run ./cmd/ratios -report ../docs                   writes generated/benchmarks.csv, benchmarks.md and plots there
+//	go run ./cmd/ratios -page ../docs                     writes benchmarks.md again, from the CSV files
 //
-// A run that writes a report is compared with the one before, which it finds in benchmarks.csv. The page shows
+// A run that writes a report is compared with the one before, which it finds in that file. The page shows
 // only rows on which the two agree.
 package main
 
@@ -29,8 +29,8 @@ func main() {
 	flag.DurationVar(&s.benchtime, "benchtime", 500*time.Millisecond, "how long each runs in a round")
 	flag.IntVar(&s.rounds, "count", 6, "how many rounds; an interval of 95 % needs 6")
 	flag.BoolVar(&s.quick, "quick", false, "a selection, with small workloads and short runs")
-	flag.StringVar(&s.report, "report", "", "write benchmarks.csv, benchmarks.md and its plots to this directory, too")
-	flag.StringVar(&s.page, "page", "", "measure nothing, and write benchmarks.md to this directory from its benchmarks.csv")
+	flag.StringVar(&s.report, "report", "", "write generated/benchmarks.csv, benchmarks.md and plots to this directory, too")
+	flag.StringVar(&s.page, "page", "", "measure nothing, and write benchmarks.md to this directory from its generated/benchmarks.csv")
 	flag.Parse()
 	s.packages = flag.Args()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -52,7 +52,7 @@ type settings struct {
 }
 
 // quickly are the benchmarks of the quick mode: one or two of each subject.
-const quickly = `^Benchmark(Cycle|AddAfter|Requeue|StoreGet|StoreUpdate|StoreByIndex|Reconcile|CachedGet|CachedList|Handle|Renew|Review)$`
+const quickly = `^Benchmark(Cycle|AddAfter|Requeue|StoreGet|StoreUpdate|StoreByIndex|Reconcile|CachedGet|CachedList|Handle|Renew|Serve)$`
 
 func run(ctx context.Context, s settings) error {
 	if s.page != "" {

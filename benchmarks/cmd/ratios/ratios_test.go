@@ -224,9 +224,9 @@ func TestThePageHasWhatIsFeltAndFirstWhereWeLose(t *testing.T) {
 // The page is written from the table beside it, and nobody edits it.
 func TestThePageIsThatOfItsTable(t *testing.T) {
 	dir := filepath.Join("..", "..", "..", "docs")
-	w, err := load(filepath.Join(dir, "benchmarks.csv"))
+	w, err := load(filepath.Join(dir, "generated", "benchmarks.csv"))
 	require.NoError(t, err)
-	grown, err := growth.Load(filepath.Join(dir, "growth.csv"))
+	grown, err := growth.Load(filepath.Join(dir, "generated", "growth.csv"))
 	require.NoError(t, err)
 	want, err := w.page(grown)
 	require.NoError(t, err)

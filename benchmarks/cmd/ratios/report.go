@@ -28,7 +28,7 @@ func report(ctx context.Context, s settings, rows []row, began time.Time) error 
 	if _, err := plotAll(filepath.Join(s.report, "plots"), rows); err != nil {
 		return err
 	}
-	file := filepath.Join(s.report, "benchmarks.csv")
+	file := filepath.Join(s.report, "generated", "benchmarks.csv")
 	before, err := load(file)
 	if err != nil {
 		return err
@@ -50,11 +50,11 @@ func report(ctx context.Context, s settings, rows []row, began time.Time) error 
 
 // writePage makes the page from what was measured.
 func writePage(dir string) error {
-	w, err := load(filepath.Join(dir, "benchmarks.csv"))
+	w, err := load(filepath.Join(dir, "generated", "benchmarks.csv"))
 	if err != nil {
 		return err
 	}
-	grown, err := growth.Load(filepath.Join(dir, "growth.csv"))
+	grown, err := growth.Load(filepath.Join(dir, "generated", "growth.csv"))
 	if err != nil {
 		return err
 	}

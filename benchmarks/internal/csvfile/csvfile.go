@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/loopwright/loopwright/benchmarks/internal/machine"
@@ -24,6 +25,9 @@ func Save(file string, facts []machine.Fact, columns []string, lines [][]string)
 		return err
 	}
 	if err := to.WriteAll(lines); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
 	if err := os.WriteFile(file+".new", []byte(text.String()), 0o644); err != nil {

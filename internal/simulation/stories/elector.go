@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
-	"github.com/loopwright/loopwright/internal/hostile"
 	"github.com/loopwright/loopwright/internal/simulation"
+	"github.com/loopwright/loopwright/internal/tests/hostile"
 	"github.com/loopwright/loopwright/manager/leaderelection/resourcelock"
 )
 

@@ -19,8 +19,8 @@ import (
 	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loopwright/loopwright/internal/bufconn"
-	"github.com/loopwright/loopwright/internal/inorder"
+	"github.com/loopwright/loopwright/internal/fakeapi/bufconn"
+	"github.com/loopwright/loopwright/internal/tests/inorder"
 )
 
 // A Secret that somebody still fills is no reason to be without metrics.

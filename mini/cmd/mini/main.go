@@ -18,10 +18,10 @@ import (
 	"github.com/loopwright/loopwright/cluster"
 	"github.com/loopwright/loopwright/controllers"
 	"github.com/loopwright/loopwright/internal/demo/alone"
-	"github.com/loopwright/loopwright/internal/stalled"
 	"github.com/loopwright/loopwright/mini"
 	"github.com/loopwright/loopwright/mini/cmd/internal/all"
 	"github.com/loopwright/loopwright/mini/cmd/internal/held"
+	"github.com/loopwright/loopwright/mini/cmd/internal/stalled"
 	"github.com/loopwright/loopwright/trace"
 	"github.com/loopwright/loopwright/xray"
 )

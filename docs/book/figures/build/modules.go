@@ -67,7 +67,7 @@ var Modules = []Module{
 			{Dir: "controllers/replicaset", Bridge: "replicaset/bridge.go", Keep: []string{"rank.go"}},
 			{
 				Dir: "controllers/endpoints", Bridge: "endpoints/bridge.go",
-				Keep: []string{"pack.go", "addresses.go", "object.go"},
+				Keep: []string{"subsets.go", "addresses.go", "object.go"},
 			},
 		},
 	},

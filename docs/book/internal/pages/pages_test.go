@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -248,7 +249,7 @@ func TestAChapterBeginsWithItsFactsAndEndsWithItsExerciseAndItsFile(t *testing.T
 }
 
 func TestPagesAreTurnedInTheOrderInWhichTheyAreRead(t *testing.T) {
-	s, err := openCourse(t, "-- CONTRIBUTING.md --\n# Contributing\n-- docs/zebra.md --\n# Zebra\n")
+	s, err := openCourse(t, "-- CONTRIBUTING.md --\n# Contributing\n-- docs/zebra.md --\n# Zebra\n-- docs/generated/names.md --\n# Names\n")
 	require.NoError(t, err)
 	var order []string
 	for _, p := range s.order {
@@ -256,8 +257,12 @@ func TestPagesAreTurnedInTheOrderInWhichTheyAreRead(t *testing.T) {
 	}
 	assert.Equal(t, []string{
 		"README.md", "chapters/01-list/README.md", "exercises/01-list/README.md", "chapters/01-list/library.md", "chapters/02-watch/README.md",
-		"docs/architecture.md", "docs/zebra.md", "CONTRIBUTING.md",
+		"docs/architecture.md", "docs/zebra.md", "CONTRIBUTING.md", "docs/generated/names.md",
 	}, order)
+	menu, err := json.Marshal(s.menu)
+	require.NoError(t, err)
+	assert.Contains(t, string(menu), "Zebra")
+	assert.NotContains(t, string(menu), "Names", "nobody looks for a generated table in a menu")
 	page, _, err := s.vitePage(2)
 	require.NoError(t, err)
 	assert.Contains(t, page, "prev:\n  link: /chapters/01-list/\n  text: 1. List\n")

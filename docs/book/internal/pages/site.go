@@ -102,10 +102,13 @@ type item struct {
 
 // reference is the order of the first of them; what is not here comes after them, by name.
 var reference = []string{
-	playground, "docs/architecture.md", "docs/glossary.md", "docs/xray.md", "docs/debugging.md", "docs/coming-from-client-go.md", "docs/new.md", "docs/porting.md", "docs/api.md",
-	"docs/client-calls.md", "docs/originals.md", "docs/benchmarks.md", "docs/measuring.md", "docs/controllers-compared.md", "docs/mini-compared.md", "docs/walkthroughs.md",
-	"docs/hostile-network.md", "docs/bad-days.md", "docs/sharding.md", "docs/controllers.md", "docs/teaching.md", "docs/thanks.md",
+	playground, "docs/architecture.md", "docs/glossary.md", "docs/xray.md", "docs/debugging.md", "docs/coming-from-client-go.md", "docs/new.md", "docs/porting.md",
+	"docs/benchmarks.md", "docs/measuring.md", "docs/walkthroughs.md", "docs/hostile-network.md", "docs/bad-days.md", "docs/sharding.md", "docs/controllers.md",
+	"docs/teaching.md", "docs/thanks.md",
 }
+
+// generated has tables that a check compares with the code. Texts link to them, and nobody looks for them in a menu.
+const generated = "docs/generated"
 
 // arrange puts the pages into the order in which they are read, and makes the menu of them.
 func (s *Site) arrange(chapters []course.Chapter) {
@@ -133,13 +136,15 @@ func (s *Site) arrange(chapters []course.Chapter) {
 	}
 	book := group{Title: "Reference"}
 	for _, file := range slices.Concat(reference, s.below("docs", placed)) {
-		if s.pages[file] != nil && !placed[file] && !strings.HasPrefix(file, "docs/book/") {
+		if s.pages[file] != nil && !placed[file] && !strings.HasPrefix(file, "docs/book/") && path.Dir(file) != generated {
 			book.Items = append(book.Items, entry(file, s.pages[file].title))
 		}
 	}
 	rest := group{Title: "The repository", Collapsed: true}
 	for _, file := range s.below(".", placed) {
-		rest.Items = append(rest.Items, entry(file, s.pages[file].title))
+		if page := entry(file, s.pages[file].title); path.Dir(file) != generated {
+			rest.Items = append(rest.Items, page)
+		}
 	}
 	s.menu = append(s.menu, book, rest)
 }

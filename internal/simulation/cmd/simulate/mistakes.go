@@ -68,11 +68,11 @@ var mistakes = []mistake{
 	},
 	{
 		"elector", "a follower waits for RetryPeriod instead of the holder's LeaseDuration",
-		"manager/leaderelection/elector_state.go", "e.since.Add(e.patience())", "e.since.Add(e.retry)",
+		"manager/leaderelection/elector_machine.go", "e.since.Add(e.patience())", "e.since.Add(e.retry)",
 	},
 	{
 		"elector", "a leader counts from a renewal's answer, and not from when it was sent",
-		"manager/leaderelection/elector_state.go", "e.renewed, e.tryAt = e.sent,", "e.renewed, e.tryAt = now,",
+		"manager/leaderelection/elector_machine.go", "e.renewed, e.tryAt = e.sent,", "e.renewed, e.tryAt = now,",
 	},
 	{
 		"shards", "a replica gives a namespace away before its reconciles there have ended",

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -40,20 +39,4 @@ func TestAMistakeWhoseLineHasChangedSaysWhereToMendIt(t *testing.T) {
 	require.ErrorContains(t, err, "mistakes.go")
 	_, err = mistake{file: "controllers/replicaset/pods.go", right: "err"}.broken()
 	require.ErrorContains(t, err, "times", "it'd be made in more places than one")
-}
-
-func TestOptionsThatDoNotGoTogetherAreRefused(t *testing.T) {
-	plain := options{seed: -1}
-	require.NoError(t, plain.check(0))
-	require.Error(t, plain.check(1))
-	for want, change := range map[string]func(*options){
-		"-mistakes": func(o *options) { o.mistakes, o.mini = true, true },
-		"-write":    func(o *options) { o.page = "page.md" },
-	} {
-		o := plain
-		change(&o)
-		err := o.check(0)
-		require.Error(t, err)
-		require.True(t, strings.HasPrefix(err.Error(), want), err)
-	}
 }

@@ -42,6 +42,7 @@ func TestThePagesTableGetsTheNumbersAndKeepsItsMarks(t *testing.T) {
 	rows := []row{
 		{story: stories[0], played: 9},
 		original("replicaset", 1000, simulation.NeverMore, simulation.NeverMore, simulation.SameEnd),
+		{story: stories[0], played: 9, broken: map[uint64][]string{1: {"the process has died: panic"}}},
 	}
 	got, err := withNumbers(page, rows)
 	require.NoError(t, err)
@@ -59,8 +60,10 @@ func TestAPromiseThatNobodyExpectedToBeBrokenIsAnError(t *testing.T) {
 	died.broken[0] = []string{"the process has died: panic"}
 	_, err = withNumbers(page, []row{died})
 	require.ErrorContains(t, err, "wasn't played to its end: seed 0: the process has died")
-	_, err = withNumbers(strings.Replace(page, "slices", "Slices", 1), nil)
-	require.ErrorContains(t, err, "is of no controller")
+	for _, column := range []string{"ReplicaSet", "slices"} {
+		_, err = withNumbers(strings.Replace(page, column, "Slices", 1), nil)
+		require.ErrorContains(t, err, "is of no controller", column)
+	}
 	_, err = withNumbers("no table", nil)
 	require.Error(t, err)
 }
