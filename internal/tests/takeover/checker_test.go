@@ -21,8 +21,8 @@ import (
 //	writes   the process is inside the object
 //	retired  others have taken over what the process had: it writes nothing, and begins nothing
 //	         that it hadn't begun before it was paused
-//	ends     it has no conflict with what another process has written: whoever takes over has seen
-//	         that. A process may have one with itself: its cache can be late, on a busy machine
+//	ends     its write met no conflict: whoever takes over has seen all that others have written
+//	         before, and the client waits until its cache has what it has written itself
 type checker struct {
 	mu       sync.Mutex // guards what follows
 	inside   map[string]*visit
@@ -95,10 +95,10 @@ func (c *checker) ends(v *visit, result string) {
 	v.works = false
 	c.leaveLocked(v)
 	c.results[result]++
-	switch other := c.wrote[v.object]; {
-	case result == conflict && other != v.process:
-		c.problemLocked("%s took over %s, and hadn't seen what %s has written", v.process, v.object, other)
-	case result == succeeded:
+	switch result {
+	case conflict:
+		c.problemLocked("%s hasn't seen the last write to %s, by %q", v.process, v.object, c.wrote[v.object])
+	case succeeded:
 		c.wrote[v.object] = v.process
 		if c.done[v.object] == nil {
 			c.done[v.object] = map[string]int{}

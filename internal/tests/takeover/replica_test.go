@@ -83,6 +83,8 @@ func runReplica(ctx context.Context, address string) error {
 		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
 			&corev1.ConfigMap{}: {Label: labels.SelectorFromSet(teamLabel)},
 		}},
+		// Otherwise a cache that's late, as on a busy machine, looks like one that has missed a write.
+		Client: client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: new(true)}},
 	})
 	if err != nil {
 		return err
