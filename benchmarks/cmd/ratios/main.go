@@ -10,7 +10,7 @@
 //	go run ./cmd/ratios -report ../docs                   writes generated/benchmarks.csv, benchmarks.md and plots there
 //	go run ./cmd/ratios -page ../docs                     writes benchmarks.md again, from the CSV files
 //
-// A run that writes a report is compared with the one before, which it finds in that file. The page shows
+// A run that writes a report is compared with the one before, which it finds in generated/benchmarks.csv. The page shows
 // only rows on which the two agree.
 package main
 
