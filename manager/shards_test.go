@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/manager/cache"
@@ -312,6 +313,7 @@ func TestARunnableThatNeedsALeaderIsRefusedWithoutAnElection(t *testing.T) {
 		work := RunnableFunc(func(context.Context) error { return nil })
 		require.ErrorContains(t, a.manager.Add(work), "set LeaderElection, too")
 		require.NoError(t, a.manager.Add(everywhere{work}))
+		require.ErrorContains(t, a.manager.Add(nil), "nil")
 	})
 }
 
@@ -319,6 +321,16 @@ func TestARunnableThatNeedsALeaderIsRefusedWithoutAnElection(t *testing.T) {
 type everywhere struct{ RunnableFunc }
 
 func (everywhere) NeedLeaderElection() bool { return false }
+
+func TestARunnableThatNeedsALeaderRunsBesideShardsIfThereIsAnElection(t *testing.T) {
+	m, err := New(&rest.Config{}, Options{
+		Logger: logr.Discard(), Metrics: server.Options{BindAddress: "0"},
+		Sharding:       &Sharding{ID: "counter", Namespace: "default"},
+		LeaderElection: true, LeaderElectionID: "leader", LeaderElectionNamespace: "default",
+	})
+	require.NoError(t, err)
+	require.NoError(t, m.Add(RunnableFunc(func(context.Context) error { return nil })))
+}
 
 // A process that was paused wakes in the middle of a reconcile, and another replica has its objects by
 // then. In a bubble nothing can be paused, so this reconcile doesn't care that its context has ended.

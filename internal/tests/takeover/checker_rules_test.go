@@ -92,6 +92,11 @@ func TestTheCheckerHearsWhatIsWrong(t *testing.T) {
 			c.ends(c.begins("p", "o", time.Now()), failed)
 			c.ends(c.begins("p", "o", time.Now()), conflict)
 		}, wrong: `p hasn't seen the last write to o, by "p"`},
+		"a user was faster": {play: func(c *checker) {
+			c.ends(c.begins("p", "o", time.Now()), succeeded)
+			c.usersWrite()
+			c.ends(c.begins("p", "o", time.Now()), conflict)
+		}},
 	} {
 		c := newChecker()
 		s.play(c)

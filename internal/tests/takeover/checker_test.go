@@ -21,8 +21,8 @@ import (
 //	writes   the process is inside the object
 //	retired  others have taken over what the process had: it writes nothing, and begins nothing
 //	         that it hadn't begun before it was paused
-//	ends     its write met no conflict: whoever takes over has seen all that others have written
-//	         before, and the client waits until its cache has what it has written itself
+//	ends     its write met no conflict, unless users write, too: whoever takes over has seen all that
+//	         others have written, and the client waits until its cache has its own writes
 type checker struct {
 	mu       sync.Mutex // guards what follows
 	inside   map[string]*visit
@@ -32,6 +32,7 @@ type checker struct {
 	done     map[string]map[string]int // successful reconciles, by object and process
 	wrote    map[string]string         // the process that has written last, by object
 	results  map[string]int            // of all reconciles, by what the replica said
+	users    bool                      // they write, too
 }
 
 // visit is one reconcile.
@@ -95,16 +96,23 @@ func (c *checker) ends(v *visit, result string) {
 	v.works = false
 	c.leaveLocked(v)
 	c.results[result]++
-	switch result {
-	case conflict:
+	switch {
+	case result == conflict && !c.users:
 		c.problemLocked("%s hasn't seen the last write to %s, by %q", v.process, v.object, c.wrote[v.object])
-	case succeeded:
+	case result == succeeded:
 		c.wrote[v.object] = v.process
 		if c.done[v.object] == nil {
 			c.done[v.object] = map[string]int{}
 		}
 		c.done[v.object][v.process]++
 	}
+}
+
+// usersWrite notes that from now on, not only the replicas write.
+func (c *checker) usersWrite() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.users = true
 }
 
 func (c *checker) leaveLocked(v *visit) {

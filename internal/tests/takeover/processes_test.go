@@ -233,6 +233,7 @@ func (a *actor) isInside() bool {
 // wants asks for work in each object, and waits until it's done.
 func (w *theater) wants(what string) {
 	w.Helper()
+	w.usersWrite()
 	for _, object := range w.all {
 		namespace, name, _ := strings.Cut(object, "/")
 		_, err := w.live.CoreV1().ConfigMaps(namespace).Patch(w.Context(), name, "application/merge-patch+json",
