@@ -224,15 +224,17 @@ func TestNothingIsLostOnTheWayThroughPriorities(t *testing.T) {
 
 // controller-runtime counts a retry for what is put off, and ours the same.
 func TestOnlyWhatIsPutOffIsARetry(t *testing.T) {
-	m := newFakeMetrics()
-	q := NewPriority(PriorityOptions[int]{Limiter: constant(0), Options: Options[int]{Name: "fruit", Metrics: m}})
-	q.AddWithOpts(AddOpts{}, 1)
-	q.AddWithOpts(AddOpts{RateLimited: true}, 2)
-	require.Zero(t, m.counts["workqueue_retries_total fruit"], "the limiter said: at once")
-	q.AddWithOpts(AddOpts{After: time.Nanosecond}, 3)
-	q.AddWithOpts(AddOpts{After: time.Hour}, 4)
-	require.Equal(t, 2, m.counts["workqueue_retries_total fruit"])
-	q.ShutDown()
-	q.AddWithOpts(AddOpts{After: time.Hour}, 5)
-	require.Equal(t, 2, m.counts["workqueue_retries_total fruit"])
+	synctest.Test(t, func(t *testing.T) { // the nanosecond passes when the test waits, and not beside it
+		m := newFakeMetrics()
+		q := NewPriority(PriorityOptions[int]{Limiter: constant(0), Options: Options[int]{Name: "fruit", Metrics: m}})
+		q.AddWithOpts(AddOpts{}, 1)
+		q.AddWithOpts(AddOpts{RateLimited: true}, 2)
+		require.Zero(t, m.counts["workqueue_retries_total fruit"], "the limiter said: at once")
+		q.AddWithOpts(AddOpts{After: time.Nanosecond}, 3)
+		q.AddWithOpts(AddOpts{After: time.Hour}, 4)
+		require.Equal(t, 2, m.counts["workqueue_retries_total fruit"])
+		q.ShutDown()
+		q.AddWithOpts(AddOpts{After: time.Hour}, 5)
+		require.Equal(t, 2, m.counts["workqueue_retries_total fruit"])
+	})
 }

@@ -18,7 +18,7 @@ func TestThePagesAreUpToDate(t *testing.T) {
 	pages, err := Pages()
 	require.NoError(t, err)
 	for name, text := range pages {
-		page, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
+		page, err := os.ReadFile(filepath.Join("..", "..", "docs", "generated", name))
 		require.NoError(t, err)
 		require.Equal(t, text, string(page), "run in benchmarks/: go run ./cmd/controllers -write")
 	}

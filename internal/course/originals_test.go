@@ -41,25 +41,25 @@ func TestTheMapOfOriginalsIsMadeOfWhatTheChaptersName(t *testing.T) {
 
 | The original | Rebuilt in | Also mentioned in |
 |---|---|---|
-| [x.go](https://pkg.go.dev/example.org/Replaced@v0.3.0) |  | [1 Sum](../chapters/01-sum/README.md) |
+| [x.go](https://pkg.go.dev/example.org/Replaced@v0.3.0) |  | [1 Sum](../../chapters/01-sum/README.md) |
 
 ### example.org/original v1.2.0
 
 | The original | Rebuilt in | Also mentioned in |
 |---|---|---|
-| [pkg/sum.go](https://pkg.go.dev/example.org/original@v1.2.0) | [1 Sum](../chapters/01-sum/README.md)<br>[2 Mean](../chapters/02-mean/README.md) |  |
+| [pkg/sum.go](https://pkg.go.dev/example.org/original@v1.2.0) | [1 Sum](../../chapters/01-sum/README.md)<br>[2 Mean](../../chapters/02-mean/README.md) |  |
 
 ### k8s.io/klog/v2 v2.1.0
 
 | The original | Rebuilt in | Also mentioned in |
 |---|---|---|
-| [klog.go](https://github.com/kubernetes/klog/blob/v2.1.0/klog.go) | [2 Mean](../chapters/02-mean/README.md) |  |
+| [klog.go](https://github.com/kubernetes/klog/blob/v2.1.0/klog.go) | [2 Mean](../../chapters/02-mean/README.md) |  |
 
 ### sigs.k8s.io/other v0.0.0-20260626114624-be93311217bd
 
 | The original | Rebuilt in | Also mentioned in |
 |---|---|---|
-| [a/b.go](https://github.com/kubernetes-sigs/other/blob/be93311217bd/a/b.go) |  | [2 Mean](../chapters/02-mean/README.md) |
+| [a/b.go](https://github.com/kubernetes-sigs/other/blob/be93311217bd/a/b.go) |  | [2 Mean](../../chapters/02-mean/README.md) |
 
 ## From our files to the originals
 
@@ -67,14 +67,14 @@ func TestTheMapOfOriginalsIsMadeOfWhatTheChaptersName(t *testing.T) {
 
 | Ours | The original |
 |---|---|
-| [lib/sum.go](../lib/sum.go) | original v1.2.0 [pkg/sum.go](https://pkg.go.dev/example.org/original@v1.2.0) |
-| [lib/sum_more.go](../lib/sum_more.go) | original v1.2.0 [pkg/sum.go](https://pkg.go.dev/example.org/original@v1.2.0) |
+| [lib/sum.go](../../lib/sum.go) | original v1.2.0 [pkg/sum.go](https://pkg.go.dev/example.org/original@v1.2.0) |
+| [lib/sum_more.go](../../lib/sum_more.go) | original v1.2.0 [pkg/sum.go](https://pkg.go.dev/example.org/original@v1.2.0) |
 
 ### 2 Mean
 
 | Ours | The original |
 |---|---|
-| [lib/mean.go](../lib/mean.go) | original v1.2.0 [pkg/sum.go](https://pkg.go.dev/example.org/original@v1.2.0)<br>klog v2.1.0 [klog.go](https://github.com/kubernetes/klog/blob/v2.1.0/klog.go) |
+| [lib/mean.go](../../lib/mean.go) | original v1.2.0 [pkg/sum.go](https://pkg.go.dev/example.org/original@v1.2.0)<br>klog v2.1.0 [klog.go](https://github.com/kubernetes/klog/blob/v2.1.0/klog.go) |
 
 <!-- /course:originals -->
 `, read(t, r, "docs/generated/originals.md"))
@@ -91,7 +91,7 @@ func TestTheMapOfOriginalsIsOutOfDateWhenAFileIsNew(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, problems, 1)
 	assert.Contains(t, problems[0], "docs/generated/originals.md does not show the code as it is: run `make sync`")
-	assert.Contains(t, problems[0], "+| [lib/sum_new.go](../lib/sum_new.go) | original v1.2.0 ")
+	assert.Contains(t, problems[0], "+| [lib/sum_new.go](../../lib/sum_new.go) | original v1.2.0 ")
 }
 
 func TestAMapThatLeadsNowhereIsReported(t *testing.T) {
