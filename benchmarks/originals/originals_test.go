@@ -22,6 +22,8 @@ func TestEndpointSlices(t *testing.T) { playSeeds(t, stories.EndpointSlices(proc
 func TestGarbageCollector(t *testing.T) {
 	playSeeds(t, stories.GarbageCollector(process(startGarbage)))
 }
+func TestElector(t *testing.T)             { playSeeds(t, stories.Elector(elect)) }
+func TestElectorOfAKeptLease(t *testing.T) { playSeeds(t, stories.ElectorOfAKeptLease(elect)) }
 
 func playSeeds(t *testing.T, story simulation.Story) {
 	if !simulation.IsWorker() {

@@ -13,6 +13,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/internal/simulation"
@@ -26,7 +27,17 @@ type Candidate struct {
 	Lock   resourcelock.Interface
 	Lead   func(context.Context)
 	Jitter func() float64
+
+	// An elector that makes its own lock for the Lease needs the connection, and passes the lock through
+	// ByItsClock: the process's clock shows another time.
+	Connection *rest.Config
+	ByItsClock func(resourcelock.Interface) resourcelock.Interface
+	// Exit ends the process at once, and its work with it, as os.Exit does.
+	Exit func()
 }
+
+// The Lease that candidates compete for.
+const LeaseNamespace, LeaseName = "default", "it"
 
 // Elector is the story of replicas that compete for one Lease. elect takes part in the election, and leads
 // if it gets the Lease, until the context ends or the Lease is lost. Its lease lasts 15 s, and its work
@@ -35,26 +46,39 @@ type Candidate struct {
 // Users stop and kill replicas, and delete the Lease. Each replica's clock shows another time, and jumps.
 // On the way, no two may lead at a time, and in the end one leads and goes on leading.
 func Elector(elect func(context.Context, Candidate)) simulation.Story {
+	return elector("elector", elect, false)
+}
+
+// ElectorOfAKeptLease is Elector, but nobody deletes the Lease.
+func ElectorOfAKeptLease(elect func(context.Context, Candidate)) simulation.Story {
+	s := elector("elector-kept-lease", elect, true)
+	delete(s.Least, leaseDeleted)
+	return s
+}
+
+const leaseDeleted = "user: delete the Lease"
+
+func elector(name string, elect func(context.Context, Candidate), kept bool) simulation.Story {
 	return simulation.Story{
-		Name: "elector", Seeds: 60, Short: 20, Race: 10,
+		Name: name, Seeds: 60, Short: 20, Race: 10,
 		Steps: 15, Long: time.Minute, Rest: 3 * time.Minute, Mishaps: electorMishaps,
 		Least: map[string]int{
-			"terms":                                     300,
-			"a clock jumps":                             200,
-			"user: delete the Lease":                    70,
-			"user: kill a replica":                      200,
-			"user: stop a replica":                      180,
-			"fault: answer to an update lost":           400,
-			"fault: conflict":                           500,
-			"fault: no answer":                          500,
-			"fault: old answers":                        800,
+			"terms":                           300,
+			"a clock jumps":                   200,
+			leaseDeleted:                      70,
+			"user: kill a replica":            200,
+			"user: stop a replica":            180,
+			"fault: answer to an update lost": 400,
+			"fault: conflict":                 500,
+			"fault: no answer":                500,
+			"fault: old answers":              800,
 			"fault: one replica can't reach the server": 1500,
 			"fault: one replica can't write":            50,
 			"fault: slow writes":                        250,
 			"mishap: wrong answers":                     80,
 		},
 		Cast: func(w *simulation.World) simulation.Cast {
-			e := &electorate{World: w, elect: elect, at: map[string]int{}}
+			e := &electorate{World: w, elect: elect, kept: kept, at: map[string]int{}, dead: map[string]bool{}}
 			return simulation.Cast{
 				Begin: e.begin, Act: e.act, Last: e.last, State: e.state, Judge: e.judge,
 			}
@@ -108,11 +132,13 @@ func electorMishaps(random *rand.Rand, often float64) []simulation.Mishap {
 type electorate struct {
 	*simulation.World
 	elect    func(context.Context, Candidate)
+	kept     bool // nobody deletes the Lease
 	replicas []*replica
 
 	mu    sync.Mutex // guards the rest
 	terms []term
-	at    map[string]int // the replica's newest term, while it lasts
+	at    map[string]int  // the replica's newest term, while it lasts
+	dead  map[string]bool // processes that were killed, or have exited
 }
 
 // term is a time in which a replica worked.
@@ -134,7 +160,7 @@ func (e *electorate) begin() {
 		r := &replica{electorate: e, life: newLife(e.World, number)}
 		r.ahead.Store(int64(ahead))
 		e.replicas = append(e.replicas, r)
-		e.Go(func() { r.live(r.compete, e.ends) })
+		e.Go(func() { r.live(r.compete, e.dies) })
 	}
 }
 
@@ -143,7 +169,7 @@ func (r *replica) compete(ctx context.Context, p process) {
 	r.elect(ctx, Candidate{
 		Lock: clock{
 			Interface: &resourcelock.LeaseLock{
-				LeaseMeta:  metav1.ObjectMeta{Namespace: "default", Name: "it"},
+				LeaseMeta:  metav1.ObjectMeta{Namespace: LeaseNamespace, Name: LeaseName},
 				Client:     kubernetes.NewForConfigOrDie(p.connection).CoordinationV1(),
 				LockConfig: resourcelock.ResourceLockConfig{Identity: p.name},
 			},
@@ -151,6 +177,9 @@ func (r *replica) compete(ctx context.Context, p process) {
 		},
 		Lead:   func(ctx context.Context) { r.lead(ctx, p.name) },
 		Jitter: func() float64 { return float64(r.upTo(time.Second)) / float64(time.Second) },
+
+		Connection: p.connection, Exit: p.exit,
+		ByItsClock: func(lock resourcelock.Interface) resourcelock.Interface { return clock{lock, r} },
 	})
 }
 
@@ -166,6 +195,9 @@ func (r *replica) lead(ctx context.Context, identity string) {
 func (e *electorate) begins(identity string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.dead[identity] {
+		return // it was about to begin, on its way out
+	}
 	now := time.Now()
 	for other := range e.at {
 		e.Breaks(simulation.OneLeader, now, "%s begins to work, and %s works", identity, other)
@@ -179,9 +211,21 @@ func (e *electorate) begins(identity string) {
 func (e *electorate) ends(identity string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.endsLocked(identity)
+}
+
+// dies is the end of a process: what its goroutines still do isn't work any more.
+func (e *electorate) dies(identity string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.endsLocked(identity)
+	e.dead[identity] = true
+}
+
+func (e *electorate) endsLocked(identity string) {
 	n, works := e.at[identity]
 	if !works {
-		return // its process was killed
+		return // it never began, or has died
 	}
 	delete(e.at, identity)
 	e.terms[n].to = time.Now()
@@ -201,10 +245,13 @@ func (e *electorate) act() {
 		e.OthersDid(nil, "user: kill a replica", r.name)
 		kill()
 	case 4:
-		lease := &coordinationv1.Lease{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "it"},
+		if e.kept {
+			return
 		}
-		e.OthersDid(e.Live.Delete(context.Background(), lease), "user: delete the Lease", "")
+		lease := &coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Namespace: LeaseNamespace, Name: LeaseName},
+		}
+		e.OthersDid(e.Live.Delete(context.Background(), lease), leaseDeleted, "")
 	case 6, 7:
 		r.ahead.Add(int64(jump))
 		e.OthersDid(nil, "a clock jumps", fmt.Sprint(r.name, " by ", jump))

@@ -76,3 +76,19 @@ func TestTheStoryFindsElectorsThatAreWrong(t *testing.T) {
 		require.True(t, found[c.breaks], "%s: %v", c.breaks, found)
 	}
 }
+
+// What the goroutines of a process do after its exit isn't work: nobody sees it.
+func TestAProcessThatHasExitedDoesNotLead(t *testing.T) {
+	if flag.Lookup("simulation.count").Value.String() != "0" {
+		t.Skip("this is no test to play days with")
+	}
+	late := func(ctx context.Context, c Candidate) {
+		c.Exit()
+		c.Lead(ctx)
+	}
+	broken := Elector(late).Play(t, 0)
+	require.NotEmpty(t, broken, "nobody leads")
+	for _, b := range broken {
+		require.Equal(t, simulation.ActedOn, b.Promise, "%s", b)
+	}
+}

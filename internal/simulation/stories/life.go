@@ -39,6 +39,7 @@ func newLife(w *simulation.World, number int) *life {
 type process struct {
 	name       string // which no other process has
 	connection *rest.Config
+	exit       func() // kills it
 }
 
 // live plays one process after the other until the World ends. If a process is killed, dies hears of it at
@@ -54,12 +55,13 @@ func (l *life) live(play func(context.Context, process), dies func(name string))
 		ctx, stop := context.WithCancel(context.Background())
 		l.mu.Lock()
 		l.starts++
-		p := process{fmt.Sprint(l.name, "-", l.starts), connection}
+		name := fmt.Sprint(l.name, "-", l.starts)
 		l.stop, l.kill = stop, func() {
 			cut()
-			dies(p.name)
+			dies(name)
 			stop()
 		}
+		p := process{name, connection, l.kill}
 		l.mu.Unlock()
 		ended := make(chan struct{})
 		l.world.Go(func() { // ends the process with the World

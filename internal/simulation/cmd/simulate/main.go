@@ -58,6 +58,8 @@ var originals = []story{
 	{"endpoints", "benchmarks/originals", ".", "TestEndpoints"},
 	{"endpointslices", "benchmarks/originals", ".", "TestEndpointSlices"},
 	{"garbagecollector", "benchmarks/originals", ".", "TestGarbageCollector"},
+	{"elector", "benchmarks/originals", ".", "TestElector"},
+	{"elector-kept-lease", "benchmarks/originals", ".", "TestElectorOfAKeptLease"},
 }
 
 // minis are the stories that mini's controllers play, or those that a learner wrote.

@@ -75,7 +75,8 @@ func (r *row) daysWithout(promise string) (days int) {
 // columns are what the page calls the originals.
 var columns = map[string]string{
 	"ReplicaSet": "replicaset", "Deployment": "deployment", "Endpoints": "endpoints",
-	"slices": "endpointslices", "garbage collector": "garbagecollector",
+	"slices": "endpointslices", "garbage collector": "garbagecollector", "elector": "elector",
+	"elector, Lease kept": "elector-kept-lease",
 }
 
 // played is how the row begins that says how many days were played. It's the first one below the
