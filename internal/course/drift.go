@@ -33,9 +33,11 @@ func (r *Repo) Drift(ctx context.Context, options DriftOptions, w io.Writer) (dr
 	if err != nil {
 		return false, err
 	}
-	comparisons := map[string]*comparison{}
+	comparisons := map[string]*drift.Versions{}
+	versions := map[string]driftTarget{}
 	for _, t := range targets {
-		if comparisons[t.module], err = r.compare(ctx, t); err != nil {
+		versions[t.module] = t
+		if comparisons[t.module], err = r.sourcesOf(ctx, t); err != nil {
 			return false, err
 		}
 	}
@@ -50,12 +52,12 @@ func (r *Repo) Drift(ctx context.Context, options DriftOptions, w io.Writer) (dr
 			if with == nil {
 				continue
 			}
-			changes, isGone, err := with.file(u.File)
+			changes, isGone, err := with.File(u.File)
 			if err != nil {
 				return false, err
 			}
 			if len(changes) > 0 || isGone {
-				report.drifts = append(report.drifts, newDrifted(c, with.target, u.File, isGone, changes, mentioned))
+				report.drifts = append(report.drifts, newDrifted(c, versions[u.Module], u.File, isGone, changes, mentioned))
 			}
 		}
 	}
@@ -63,19 +65,31 @@ func (r *Repo) Drift(ctx context.Context, options DriftOptions, w io.Writer) (dr
 	return len(report.drifts) > 0, err
 }
 
+func (r *Repo) sourcesOf(ctx context.Context, t driftTarget) (*drift.Versions, error) {
+	before, err := r.moduleDir(ctx, t.module, t.from)
+	if err != nil {
+		return nil, err
+	}
+	after, err := r.moduleDir(ctx, t.module, t.to)
+	if err != nil {
+		return nil, err
+	}
+	return drift.Between(t.module+" "+t.from, before, after), nil
+}
+
 // mentions reads all texts of a chapter.
-func (r *Repo) mentions(c Chapter) (mentions, error) {
+func (r *Repo) mentions(c Chapter) (drift.Mentions, error) {
 	texts, err := r.Texts(c)
 	if err != nil {
 		return nil, err
 	}
-	found := mentions{}
+	found := drift.Mentions{}
 	for _, name := range texts {
 		text, err := r.read(name)
 		if err != nil {
 			return nil, err
 		}
-		found.read(path.Base(name), string(text))
+		found.Read(path.Base(name), string(text))
 	}
 	return found, nil
 }
@@ -91,14 +105,14 @@ type drifted struct {
 
 type mentionedChange struct {
 	drift.Change
-	places []place // that mention it
+	places []drift.Place // that mention it
 }
 
 // newDrifted puts the declarations first that the text mentions: it is these sentences that may be wrong now.
-func newDrifted(c Chapter, t driftTarget, file string, isGone bool, changes []drift.Change, text mentions) drifted {
+func newDrifted(c Chapter, t driftTarget, file string, isGone bool, changes []drift.Change, text drift.Mentions) drifted {
 	d := drifted{chapter: c, target: t, file: file, isGone: isGone}
 	for _, change := range changes {
-		d.changes = append(d.changes, mentionedChange{change, text.of(change.Name)})
+		d.changes = append(d.changes, mentionedChange{change, text.Of(change.Name)})
 	}
 	slices.SortStableFunc(d.changes, func(a, b mentionedChange) int {
 		return min(len(b.places), 1) - min(len(a.places), 1)

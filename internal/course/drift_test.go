@@ -213,28 +213,3 @@ func TestTheModulesOfAKubernetesReleaseMoveTogether(t *testing.T) {
 		{"sigs.k8s.io/controller-runtime", "v0.25.2", "v0.26.0", false},
 	}, targets)
 }
-
-// The text says `q.AddAfter` and means the method of a type that it has just named.
-func TestANameInATextMayLeaveTheTypeOut(t *testing.T) {
-	for _, c := range []struct {
-		text, declaration string
-		want              bool
-	}{
-		{"NewReflector", "NewReflector", true},
-		{"cache.NewReflector", "NewReflector", true},
-		{"Reflector.Run", "Reflector.Run", true},
-		{"cache.Reflector.Run", "Reflector.Run", true},
-		{"Run", "Reflector.Run", true},
-		{"r.Run", "Reflector.Run", true},
-		{"Queue.Run", "Reflector.Run", false},
-		{"Reflector.Run", "Run", false},
-		{"Reflector", "Reflector.Run", false},
-		{"Run.Reflector", "Reflector", false},
-	} {
-		assert.Equal(t, c.want, means(c.text, c.declaration), "%s, %s", c.text, c.declaration)
-	}
-	m := mentions{}
-	m.read("x.md", "One `a.B(c.D)` and\n`tools/cache/E.go`.\n\n- `F`\n  and `F\n  G`\n\n    H\n\n```\n`I`\n```\n")
-	in := func(line int) place { return place{"x.md", line} }
-	assert.Equal(t, mentions{"a.B": {in(1)}, "c.D": {in(1)}, "F": {in(4), in(5)}, "G": {in(6)}}, m)
-}

@@ -29,13 +29,14 @@ type Change struct {
 // Differs reports whether what the code does may have changed: it was not only moved.
 func (c Change) Differs() bool { return c.differs }
 
-// Package is the declarations of a package by file, without those of tests.
-type Package map[string][]Declaration
+// goPackage is the declarations of a package by file, without those of tests.
+type goPackage map[string][]declaration
 
-// Compare returns what has become of the declarations of one file, in the order of the old file, and then what is new
+// compare returns what has become of the declarations of one file, in the order of the old file, and then what is new
 // in it. before and after are its package in both versions. far looks in the rest of the new version for a
 // declaration that the package does not have any more; it may be nil.
-func Compare(file string, before, after Package, far func(old Declaration) (file string, now Declaration, ok bool)) []Change {
+func compare(file string, before, after goPackage, far func(old declaration) (file string, now declaration, ok bool),
+) []Change {
 	var changes []Change
 	for _, old := range before[file] {
 		now, here := find(after[file], old.Name)
@@ -72,7 +73,7 @@ func Compare(file string, before, after Package, far func(old Declaration) (file
 
 // elsewhere finds a name in a package, where it is not in the file that is compared. If build constraints choose between
 // several files, it is the first by name.
-func elsewhere(p Package, name string) (place string, found Declaration, ok bool) {
+func elsewhere(p goPackage, name string) (place string, found declaration, ok bool) {
 	for file, declarations := range p {
 		if d, has := find(declarations, name); has && (!ok || file < place) {
 			place, found, ok = file, d, true
@@ -81,8 +82,8 @@ func elsewhere(p Package, name string) (place string, found Declaration, ok bool
 	return place, found, ok
 }
 
-// IsSame decides whether a declaration of another package may be the old one: it has the same code, or its file kept its name
+// isSame decides whether a declaration of another package may be the old one: it has the same code, or its file kept its name
 // while it moved to another directory. A name alone proves nothing, because many packages have a New.
-func IsSame(old Declaration, oldFile string, now Declaration, nowFile string) bool {
+func isSame(old declaration, oldFile string, now declaration, nowFile string) bool {
 	return old.Name == now.Name && (old.tokens == now.tokens || path.Base(oldFile) == path.Base(nowFile))
 }

@@ -1,10 +1,13 @@
-// Package drift compares two versions of a Go file, declaration by declaration.
+// Package drift compares the Go files of two versions of a module, declaration by declaration, and finds the
+// sentences that mention one.
 //
-// The source of both goes in, and a list of Changes comes out: what was added, removed, changed, or moved to another
-// file. Comments and formatting do not count, because no text of ours depends on them.
+//	two directories -> Versions.File -> Changes: added, removed, changed, or moved to another file
+//	texts -> Mentions.Read; the name of a Change -> Mentions.Of -> the lines to read again
 //
-// Neighbours: below it is go/parser. Above it is internal/course, which knows where the versions are and which
-// chapters mention what has changed.
+// Comments and formatting don't count, because no text of ours depends on them.
+//
+// Neighbours: below it are go/parser and goldmark. Above it is internal/course, which knows where the versions are and
+// which chapters mention what.
 package drift
 
 import (
@@ -18,16 +21,16 @@ import (
 	"strings"
 )
 
-// Declaration is a function, method, type, constant or variable.
-type Declaration struct {
+// declaration is a function, method, type, constant or variable.
+type declaration struct {
 	Name string // "NewReflector"; of a method "Reflector.Run"
 	Code string // for people: without comments, and as gofmt would have it
 
 	tokens string // what is compared
 }
 
-// Read returns the declarations of a file, in its order. Blank ones are left out, since nobody can mention them.
-func Read(file string, source []byte) ([]Declaration, error) {
+// read returns the declarations of a file, in its order. Blank ones are left out, since nobody can mention them.
+func read(file string, source []byte) ([]declaration, error) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, file, source, parser.SkipObjectResolution) // without ParseComments, so there are none
 	if err != nil {
@@ -52,7 +55,7 @@ func Read(file string, source []byte) ([]Declaration, error) {
 // reader collects the declarations of one file.
 type reader struct {
 	fset  *token.FileSet
-	found []Declaration
+	found []declaration
 	err   error
 }
 
@@ -116,7 +119,7 @@ func (r *reader) add(name string, node ast.Node, prefix string) {
 	for i, base := 2, name; r.has(name); i++ { // a file may have several init
 		name = fmt.Sprintf("%s (%d)", base, i)
 	}
-	r.found = append(r.found, Declaration{Name: name, Code: code.String() + "\n", tokens: tokensOf(code.Bytes())})
+	r.found = append(r.found, declaration{Name: name, Code: code.String() + "\n", tokens: tokensOf(code.Bytes())})
 }
 
 func (r *reader) has(name string) bool {
@@ -124,13 +127,13 @@ func (r *reader) has(name string) bool {
 	return ok
 }
 
-func find(all []Declaration, name string) (Declaration, bool) {
+func find(all []declaration, name string) (declaration, bool) {
 	for _, d := range all {
 		if d.Name == name {
 			return d, true
 		}
 	}
-	return Declaration{}, false
+	return declaration{}, false
 }
 
 // receiver is the type's name, without the pointer and the type parameters.

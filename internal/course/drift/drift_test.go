@@ -7,14 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func declarations(t *testing.T, source string) []Declaration {
+func declarations(t *testing.T, source string) []declaration {
 	t.Helper()
-	found, err := Read("p.go", []byte("package p\n"+source))
+	found, err := read("p.go", []byte("package p\n"+source))
 	require.NoError(t, err)
 	return found
 }
 
-func names(declarations []Declaration) (names []string) {
+func names(declarations []declaration) (names []string) {
 	for _, d := range declarations {
 		names = append(names, d.Name)
 	}
@@ -38,7 +38,7 @@ func (h *H[K, V]) M() {}
 func init() {}
 func init() { F() }
 `)))
-	_, err := Read("p.go", []byte("package p\nfunc {"))
+	_, err := read("p.go", []byte("package p\nfunc {"))
 	assert.ErrorContains(t, err, "reading p.go: ")
 }
 
@@ -79,28 +79,28 @@ func TestWhatTheCompilerReadsIsAChange(t *testing.T) {
 }
 
 func TestEachKindOfChangeIsFoundOnce(t *testing.T) {
-	before := Package{
+	before := goPackage{
 		"a/old.go":   declarations(t, "func Same() {}\nfunc Changed() {}\nfunc Gone() {}\nfunc Near() {}\nfunc NearChanged() {}\nfunc Far() {}\nfunc FarChanged() {}"),
 		"a/other.go": declarations(t, "func Comes() {}\nfunc ComesChanged() {}"),
 	}
-	after := Package{
+	after := goPackage{
 		"a/old.go":   declarations(t, "func New() {}\nfunc ComesChanged() { New() }\nfunc Comes() {}\nfunc Changed() { New() }\nfunc Same() {}"),
 		"a/third.go": declarations(t, "func NearChanged() { New() }\nfunc Near() {}"),
 		"a/z.go":     declarations(t, "func Near() {}"), // another platform's
 	}
-	elsewhere := map[string][]Declaration{
+	elsewhere := map[string][]declaration{
 		"b/b.go":   declarations(t, "func Gone(int) {}\nfunc FarChanged() { New() }\nfunc Far() {}"),
 		"c/old.go": declarations(t, "func FarChanged() { New() }"),
 	}
-	far := func(old Declaration) (string, Declaration, bool) {
+	far := func(old declaration) (string, declaration, bool) {
 		for _, file := range []string{"b/b.go", "c/old.go"} {
 			for _, d := range elsewhere[file] {
-				if IsSame(old, "a/old.go", d, file) {
+				if isSame(old, "a/old.go", d, file) {
 					return file, d, true
 				}
 			}
 		}
-		return "", Declaration{}, false
+		return "", declaration{}, false
 	}
 	type seen struct {
 		name    string
@@ -109,7 +109,7 @@ func TestEachKindOfChangeIsFoundOnce(t *testing.T) {
 		differs bool
 	}
 	var got []seen
-	for _, c := range Compare("a/old.go", before, after, far) {
+	for _, c := range compare("a/old.go", before, after, far) {
 		got = append(got, seen{c.Name, c.Kind.String(), c.File, c.Differs()})
 	}
 	assert.Equal(t, []seen{
@@ -123,5 +123,30 @@ func TestEachKindOfChangeIsFoundOnce(t *testing.T) {
 		{"ComesChanged", "added", "a/other.go", true},
 		{"Comes", "added", "a/other.go", false},
 	}, got)
-	assert.Empty(t, Compare("a/old.go", before, before, nil))
+	assert.Empty(t, compare("a/old.go", before, before, nil))
+}
+
+// The text says `q.AddAfter` and means the method of a type that it has just named.
+func TestANameInATextMayLeaveTheTypeOut(t *testing.T) {
+	for _, c := range []struct {
+		text, declaration string
+		want              bool
+	}{
+		{"NewReflector", "NewReflector", true},
+		{"cache.NewReflector", "NewReflector", true},
+		{"Reflector.Run", "Reflector.Run", true},
+		{"cache.Reflector.Run", "Reflector.Run", true},
+		{"Run", "Reflector.Run", true},
+		{"r.Run", "Reflector.Run", true},
+		{"Queue.Run", "Reflector.Run", false},
+		{"Reflector.Run", "Run", false},
+		{"Reflector", "Reflector.Run", false},
+		{"Run.Reflector", "Reflector", false},
+	} {
+		assert.Equal(t, c.want, means(c.text, c.declaration), "%s, %s", c.text, c.declaration)
+	}
+	m := Mentions{}
+	m.Read("x.md", "One `a.B(c.D)` and\n`tools/cache/E.go`.\n\n- `F`\n  and `F\n  G`\n\n    H\n\n```\n`I`\n```\n")
+	in := func(line int) Place { return Place{"x.md", line} }
+	assert.Equal(t, Mentions{"a.B": {in(1)}, "c.D": {in(1)}, "F": {in(4), in(5)}, "G": {in(6)}}, m)
 }

@@ -1,8 +1,7 @@
-package course
+package drift
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,31 +9,23 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-
-	"github.com/loopwright/loopwright/internal/course/drift"
 )
 
-// comparison has both versions of a module.
-type comparison struct {
-	target        driftTarget
-	before, after *moduleTree
+// Versions are the sources of a module in two versions.
+type Versions struct {
+	old           string // such as "k8s.io/client-go v0.37.2", for errors
+	before, after *tree
 }
 
-func (r *Repo) compare(ctx context.Context, t driftTarget) (*comparison, error) {
-	before, err := r.moduleDir(ctx, t.module, t.from)
-	if err != nil {
-		return nil, err
-	}
-	after, err := r.moduleDir(ctx, t.module, t.to)
-	if err != nil {
-		return nil, err
-	}
-	return &comparison{t, newModuleTree(before), newModuleTree(after)}, nil
+// Between compares two directories. If they are the same one, nothing has changed. old says to people which
+// version is in the first.
+func Between(old, before, after string) *Versions {
+	return &Versions{old, newTree(before), newTree(after)}
 }
 
-// file compares one file of the module.
-func (c *comparison) file(file string) (changes []drift.Change, isGone bool, err error) {
-	if c.target.from == c.target.to {
+// File compares one file of the module.
+func (c *Versions) File(file string) (changes []Change, isGone bool, err error) {
+	if c.before.dir == c.after.dir {
 		return nil, false, nil
 	}
 	before, err := c.before.pkg(path.Dir(file))
@@ -42,14 +33,14 @@ func (c *comparison) file(file string) (changes []drift.Change, isGone bool, err
 		return nil, false, err
 	}
 	if _, there := before[file]; !there {
-		return nil, false, fmt.Errorf("%s %s has no file %s: correct it in the front matter; `course check` says where", c.target.module, c.target.from, file)
+		return nil, false, fmt.Errorf("%s has no file %s: correct it in the front matter; `course check` says where", c.old, file)
 	}
 	after, err := c.after.pkg(path.Dir(file))
 	if err != nil {
 		return nil, false, err
 	}
 	_, isThere := after[file]
-	changes = drift.Compare(file, before, after, func(old drift.Declaration) (string, drift.Declaration, bool) {
+	changes = compare(file, before, after, func(old declaration) (string, declaration, bool) {
 		place, now, found, farErr := c.after.far(old, file)
 		err = errors.Join(err, farErr)
 		return place, now, found
@@ -57,25 +48,25 @@ func (c *comparison) file(file string) (changes []drift.Change, isGone bool, err
 	return changes, !isThere, err
 }
 
-// moduleTree is the source of one version of a module. Files are read when somebody asks for them, and once.
-type moduleTree struct {
+// tree is the source of one version. Files are read when somebody asks for them, and once.
+type tree struct {
 	dir     string
-	parsed  map[string][]drift.Declaration
+	parsed  map[string][]declaration
 	paths   []string // of all Go files, once far was asked
 	content map[string][]byte
 }
 
-func newModuleTree(dir string) *moduleTree {
-	return &moduleTree{dir: dir, parsed: map[string][]drift.Declaration{}, content: map[string][]byte{}}
+func newTree(dir string) *tree {
+	return &tree{dir: dir, parsed: map[string][]declaration{}, content: map[string][]byte{}}
 }
 
 // pkg reads the files of a directory. One that is not there is empty.
-func (t *moduleTree) pkg(dir string) (drift.Package, error) {
+func (t *tree) pkg(dir string) (goPackage, error) {
 	entries, err := os.ReadDir(filepath.Join(t.dir, filepath.FromSlash(dir)))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("listing an original's package: %w", err)
 	}
-	p := drift.Package{}
+	p := goPackage{}
 	for _, e := range entries {
 		file := path.Join(dir, e.Name())
 		if !e.Type().IsRegular() || !isSource(file) {
@@ -92,7 +83,7 @@ func isSource(file string) bool {
 	return strings.HasSuffix(file, ".go") && !strings.HasSuffix(file, "_test.go")
 }
 
-func (t *moduleTree) file(file string) ([]drift.Declaration, error) {
+func (t *tree) file(file string) ([]declaration, error) {
 	if known, ok := t.parsed[file]; ok {
 		return known, nil
 	}
@@ -100,7 +91,7 @@ func (t *moduleTree) file(file string) ([]drift.Declaration, error) {
 	if err != nil {
 		return nil, err
 	}
-	declarations, err := drift.Read(file, source)
+	declarations, err := read(file, source)
 	if err != nil {
 		return nil, fmt.Errorf("in %s: %w", t.dir, err)
 	}
@@ -108,7 +99,7 @@ func (t *moduleTree) file(file string) ([]drift.Declaration, error) {
 	return declarations, nil
 }
 
-func (t *moduleTree) source(file string) ([]byte, error) {
+func (t *tree) source(file string) ([]byte, error) {
 	if known, ok := t.content[file]; ok {
 		return known, nil
 	}
@@ -121,7 +112,7 @@ func (t *moduleTree) source(file string) ([]byte, error) {
 }
 
 // far looks for a declaration in all other packages, in the order of their paths.
-func (t *moduleTree) far(old drift.Declaration, oldFile string) (place string, now drift.Declaration, found bool, err error) {
+func (t *tree) far(old declaration, oldFile string) (place string, now declaration, found bool, err error) {
 	if err := t.list(); err != nil {
 		return "", now, false, err
 	}
@@ -142,7 +133,7 @@ func (t *moduleTree) far(old drift.Declaration, oldFile string) (place string, n
 			return "", now, false, err
 		}
 		for _, d := range declarations {
-			if drift.IsSame(old, oldFile, d, file) {
+			if isSame(old, oldFile, d, file) {
 				return file, d, true, nil
 			}
 		}
@@ -151,7 +142,7 @@ func (t *moduleTree) far(old drift.Declaration, oldFile string) (place string, n
 }
 
 // list finds all Go files that other modules can import.
-func (t *moduleTree) list() error {
+func (t *tree) list() error {
 	if t.paths != nil {
 		return nil
 	}

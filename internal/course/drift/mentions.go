@@ -1,4 +1,4 @@
-package course
+package drift
 
 import (
 	"cmp"
@@ -12,22 +12,22 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// mentions are the names in the code spans of a chapter's texts, with the places where they are: "NewReflector",
+// Mentions are the names in the code spans of texts, with the places where they are: "NewReflector",
 // "Reflector.Run", "cache.NewReflector".
-type mentions map[string][]place
+type Mentions map[string][]Place
 
-// place is a line of a text.
-type place struct {
+// Place is a line of a text.
+type Place struct {
 	text string
 	line int
 }
 
-func (p place) String() string { return fmt.Sprintf("%s:%d", p.text, p.line) }
+func (p Place) String() string { return fmt.Sprintf("%s:%d", p.text, p.line) }
 
 var identifier = regexp.MustCompile(`[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*`)
 
-// read looks at what stands in backticks. Fenced blocks do not count: they are our code, and checked otherwise.
-func (m mentions) read(name, markdown string) {
+// Read looks at what stands in backticks. Fenced blocks do not count: they are our code, and checked otherwise.
+func (m Mentions) Read(name, markdown string) {
 	source := []byte(markdown)
 	_ = ast.Walk(goldmark.DefaultParser().Parse(text.NewReader(source)), func(node ast.Node, entering bool) (ast.WalkStatus, error) {
 		span, ok := node.(*ast.CodeSpan)
@@ -36,13 +36,13 @@ func (m mentions) read(name, markdown string) {
 		}
 		for part := span.FirstChild(); part != nil; part = part.NextSibling() {
 			segment := part.(*ast.Text).Segment
-			m.add(string(segment.Value(source)), place{name, 1 + strings.Count(markdown[:segment.Start], "\n")})
+			m.add(string(segment.Value(source)), Place{name, 1 + strings.Count(markdown[:segment.Start], "\n")})
 		}
 		return ast.WalkSkipChildren, nil
 	})
 }
 
-func (m mentions) add(code string, at place) {
+func (m Mentions) add(code string, at Place) {
 	if strings.Contains(code, "/") || strings.HasSuffix(code, ".go") { // a path, in which "cache" is no name
 		return
 	}
@@ -53,14 +53,14 @@ func (m mentions) add(code string, at place) {
 	}
 }
 
-// of returns the places that mention a declaration, sorted.
-func (m mentions) of(declaration string) (places []place) {
+// Of returns the places that mention a declaration, sorted.
+func (m Mentions) Of(declaration string) (places []Place) {
 	for name, at := range m {
 		if means(name, declaration) {
 			places = append(places, at...)
 		}
 	}
-	slices.SortFunc(places, func(a, b place) int {
+	slices.SortFunc(places, func(a, b Place) int {
 		return cmp.Or(cmp.Compare(a.text, b.text), cmp.Compare(a.line, b.line))
 	})
 	return slices.Compact(places)
