@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/loopwright/loopwright/internal/course/gotest"
 	"github.com/loopwright/loopwright/internal/course/splice"
 )
 
@@ -29,7 +30,7 @@ type batch struct {
 	binary    string     // of the tests; empty if it does not build
 	test2json string
 
-	reference Failure // its verdict in the binary
+	reference gotest.Failure // its verdict in the binary
 
 	built, ran time.Duration // where the time went; ran is the wall clock
 	alone      []string      // which had to be compiled on their own, and why
@@ -41,14 +42,14 @@ type batch struct {
 // patches that cannot be selected, all of them if the binary does not build or
 // the reference does not pass in it, and those that pass. So a verdict against
 // an exercise never rests on the short cut.
-func (b *batch) judge(ctx context.Context) ([]Failure, error) {
+func (b *batch) judge(ctx context.Context) ([]gotest.Failure, error) {
 	verdicts, apart, err := b.together(ctx)
 	if err != nil {
 		return nil, err
 	}
 	begin := time.Now()
 	for i, s := range b.all {
-		if verdicts[i].decided() {
+		if decided(verdicts[i]) {
 			continue
 		}
 		b.alone = append(b.alone, fmt.Sprintf("%s (%s)", path.Base(s.file), cmp.Or(apart[i], "it "+string(verdicts[i].Status))))
@@ -61,15 +62,15 @@ func (b *batch) judge(ctx context.Context) ([]Failure, error) {
 }
 
 // decided reports whether a verdict of one binary for all solutions needs no second opinion.
-func (f Failure) decided() bool {
-	return f.Status != Passed && f.Status != Broken && f.Status != NoTests
+func decided(f gotest.Failure) bool {
+	return f.Status != gotest.Passed && f.Status != gotest.Broken && f.Status != gotest.NoTests
 }
 
 // together returns the verdicts that one binary for all solutions gives, and why some are not in it.
-func (b *batch) together(ctx context.Context) (verdicts []Failure, apart map[int]string, err error) {
-	verdicts = make([]Failure, len(b.all))
+func (b *batch) together(ctx context.Context) (verdicts []gotest.Failure, apart map[int]string, err error) {
+	verdicts = make([]gotest.Failure, len(b.all))
 	for i := range verdicts {
-		verdicts[i].Status = Broken // not decided yet
+		verdicts[i].Status = gotest.Broken // not decided yet
 	}
 	begin := time.Now()
 	apart, err = b.build(ctx)
@@ -80,7 +81,7 @@ func (b *batch) together(ctx context.Context) (verdicts []Failure, apart map[int
 	begin = time.Now()
 	defer func() { b.ran = time.Since(begin) }()
 	b.reference, err = b.run(ctx, 0)
-	if err == nil && b.reference.Status == Passed {
+	if err == nil && b.reference.Status == gotest.Passed {
 		err = b.runAll(ctx, apart, verdicts)
 	}
 	return verdicts, apart, err
@@ -140,7 +141,7 @@ func (b *batch) build(ctx context.Context) (apart map[int]string, err error) {
 
 // runAll runs all that can be selected, as many at a time as there are
 // processors.
-func (b *batch) runAll(ctx context.Context, apart map[int]string, verdicts []Failure) error {
+func (b *batch) runAll(ctx context.Context, apart map[int]string, verdicts []gotest.Failure) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	next := make(chan int) // from this goroutine to the workers; closed by it
@@ -168,7 +169,7 @@ func (b *batch) runAll(ctx context.Context, apart map[int]string, verdicts []Fai
 }
 
 // run runs one version of the reference; number 0 is the reference itself.
-func (b *batch) run(ctx context.Context, number int) (Failure, error) {
+func (b *batch) run(ctx context.Context, number int) (gotest.Failure, error) {
 	var s solution
 	if number > 0 {
 		s = b.all[number-1]
@@ -185,17 +186,17 @@ func (b *batch) run(ctx context.Context, number int) (Failure, error) {
 	cmd.Env = append(cmd.Env, "PWD="+cmd.Dir, selector+"="+strconv.Itoa(number))
 	log, runErr, err := collect(ctx, cmd, cancel)
 	if errors.Is(err, errFlood) {
-		return Failure{Status: Flooding}, nil
+		return gotest.Failure{Status: gotest.Flooding}, nil
 	}
 	if err != nil {
-		return Failure{}, err
+		return gotest.Failure{}, err
 	}
 	if runErr != nil {
-		log.finish()
+		log.Finish()
 	}
-	f := judge(log, []string{miniPackage}, s.places(b.e))
-	if f.Status == Passed && runErr != nil {
-		f = Failure{Status: Broken, Detail: strings.TrimSpace(log.other + runErr.Error())}
+	f := gotest.Judge(log, []string{miniPackage}, s.places(b.e))
+	if f.Status == gotest.Passed && runErr != nil {
+		f = gotest.Failure{Status: gotest.Broken, Detail: strings.TrimSpace(log.Other + runErr.Error())}
 	}
 	return f, nil
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/internal/course/gotest"
 )
 
 // ways are plausible bugs that end in every way in which a solution can.
@@ -45,7 +47,7 @@ func TestManyInOneBinaryAreJudgedAsEachAlone(t *testing.T) {
 	for i, a := range attempts {
 		alone, err := n.run(t.Context(), e, a.solution)
 		require.NoError(t, err)
-		core := func(f Failure) []string {
+		core := func(f gotest.Failure) []string {
 			return []string{string(f.Status), f.Test, f.Expected, f.Actual, f.Detail, f.Message}
 		}
 		assert.Equal(t, core(alone), core(together[i]), a.name)
@@ -66,7 +68,7 @@ func TestOneThatDoesNotCompileDoesNotSpoilTheOthers(t *testing.T) {
 	assert.Contains(t, err.Error(), ".loopwright/course/wrong/01-sum/broken.go must compile and fail a test, but it does not compile: ")
 	assert.Contains(t, err.Error(), "broken.go:4:33: undefined: nothing")
 	assert.NotContains(t, err.Error(), "problems:", "there is only this one")
-	assert.Contains(t, oneLine(out.String()), "must be 6, got 5.")
+	assert.Contains(t, gotest.OneLine(out.String()), "must be 6, got 5.")
 }
 
 // If the form with all versions changes what the reference does (more
@@ -113,7 +115,7 @@ func TestTheReferenceHasMoreTimeThanALearner(t *testing.T) {
 	require.NoError(t, err)
 	alone, err := n.run(t.Context(), e, solution{})
 	require.NoError(t, err)
-	assert.Equal(t, Passed, alone.Status, alone.Detail)
+	assert.Equal(t, gotest.Passed, alone.Status, alone.Detail)
 	learners, err := n.run(t.Context(), e, mine(t, r))
 	require.NoError(t, err)
 	assert.Equal(t, "30s", learners.Message)

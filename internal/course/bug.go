@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/loopwright/loopwright/internal/course/gotest"
 	"github.com/loopwright/loopwright/internal/course/splice"
 )
 
@@ -111,7 +112,7 @@ func (r *Repo) mistakes(e Exercise) (all []mistake, err error) {
 		for _, d := range m.patch.Decls {
 			m.functions = append(m.functions, d.Names...)
 		}
-		m.bug = capital(strings.TrimPrefix(m.bug, "Bug: "))
+		m.bug = gotest.Capital(strings.TrimPrefix(m.bug, "Bug: "))
 		sum := sha256.Sum256([]byte(file))
 		m.id = hex.EncodeToString(sum[:4])
 		all = append(all, m)
@@ -127,13 +128,13 @@ func (n *runner) plant(ctx context.Context, e Exercise, h hunt, all []mistake, w
 		if slices.Contains(h.Had, m.id) {
 			continue
 		}
-		var f Failure
+		var f gotest.Failure
 		var err error
 		n.repo.announce(w, "Planting one. That takes longer the first time.\n\n", func() { f, err = n.show(ctx, e, m) })
 		if err != nil {
 			return err
 		}
-		if !fails(f) || f.Status == TimedOut {
+		if !fails(f) || f.Status == gotest.TimedOut {
 			continue
 		}
 		if err := errors.Join(n.repo.clear(e, all, w), n.repo.keepTests(e, w)); err != nil {
@@ -158,14 +159,14 @@ Then run `+"`make bug-%[1]d`"+` again.
 }
 
 // show runs the test that catches a mistake on it.
-func (n *runner) show(ctx context.Context, e Exercise, m mistake) (Failure, error) {
+func (n *runner) show(ctx context.Context, e Exercise, m mistake) (gotest.Failure, error) {
 	m.only = m.caughtBy()
 	return n.cached(ctx, e, m.solution)
 }
 
 // fails reports whether a test has run, and has found something.
-func fails(f Failure) bool {
-	return !slices.Contains([]Status{Passed, NoCompile, NoTests, Broken}, f.Status)
+func fails(f gotest.Failure) bool {
+	return !slices.Contains([]gotest.Status{gotest.Passed, gotest.NoCompile, gotest.NoTests, gotest.Broken}, f.Status)
 }
 
 // clear makes room for a file. The one that is there is kept under another name, unless it is as it was planted,
@@ -220,7 +221,7 @@ func (n *runner) judgeHunt(ctx context.Context, e Exercise, m mistake, w io.Writ
 	if err != nil {
 		return false, err
 	}
-	var f Failure
+	var f gotest.Failure
 	n.repo.announce(w, "Compiling its tests. That takes longer the first time.\n\n", func() { f, err = n.cached(ctx, e, mine) })
 	if err != nil {
 		return false, err
@@ -230,11 +231,11 @@ func (n *runner) judgeHunt(ctx context.Context, e Exercise, m mistake, w io.Writ
 		return false, err
 	}
 	unchanged := bytes.Equal(text, m.text)
-	if f.Status == Passed && !unchanged {
+	if f.Status == gotest.Passed && !unchanged {
 		fmt.Fprintln(w, "Found: all tests pass on your file.")
 		return true, n.reveal(ctx, e, m, w)
 	}
-	if f.Status == NoCompile {
+	if f.Status == gotest.NoCompile {
 		fmt.Fprintf(w, "It doesn't compile:\n\n%s\n\n", indent(n.repo.shortPaths(f.Detail), "    "))
 		return false, nil
 	}
@@ -280,7 +281,7 @@ func (n *runner) judgeOwnTests(ctx context.Context, e Exercise, m mistake, tests
 	if err != nil {
 		return false, err
 	}
-	if onReference.Status != Passed {
+	if onReference.Status != gotest.Passed {
 		fmt.Fprintf(w, "%s\n", wrap(fmt.Sprintf("Not caught yet: %s fails on the reference, too, so it tests something that isn't promised: %s", onReference.Test, n.repo.saw(e, onReference)), 80))
 		return false, nil
 	}
@@ -306,8 +307,8 @@ func (n *runner) reveal(ctx context.Context, e Exercise, m mistake, w io.Writer)
 }
 
 // saw is what a test saw, without its name.
-func (r *Repo) saw(e Exercise, f Failure) string {
-	return strings.TrimPrefix(r.happened(f, r.testDoc(e, f).text), f.quoted()+": ")
+func (r *Repo) saw(e Exercise, f gotest.Failure) string {
+	return strings.TrimPrefix(r.happened(f, r.testDoc(e, f).text), quoted(f)+": ")
 }
 
 const bugHints = 3

@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/go/packages"
+
+	"github.com/loopwright/loopwright/internal/course/gotest"
 )
 
 const (
@@ -81,7 +83,7 @@ func TestALearnerWhoCorrectsTheFileHasFoundTheMistake(t *testing.T) {
 	assert.Contains(t, told, "It doesn't compile:\n\n    my/01-sum-bug/sum.go:9:9: undefined: nothing\n")
 	put(t, r.Root, bugFile, strings.Replace(correctedSum, "return t", "return max(t, 1)", 1))
 	_, told = bug(t, r, BugOptions{})
-	assert.Contains(t, oneLine(told), `Not found yet, or your change breaks something else. "The sum of nothing is zero" isn't true yet`)
+	assert.Contains(t, gotest.OneLine(told), `Not found yet, or your change breaks something else. "The sum of nothing is zero" isn't true yet`)
 
 	put(t, r.Root, bugFile, correctedSum)
 	missed, told = bug(t, r, BugOptions{})
@@ -121,7 +123,7 @@ func TestATestThatFailsOnThePlantedFileAloneCatchesTheMistake(t *testing.T) {
 		put(t, r.Root, bugTests, c.test)
 		missed, told := bug(t, r, BugOptions{})
 		assert.True(t, missed)
-		assert.Contains(t, oneLine(told), c.want)
+		assert.Contains(t, gotest.OneLine(told), c.want)
 	}
 	put(t, r.Root, bugTests, finds("2, 3", "5"))
 	missed, told := bug(t, r, BugOptions{})

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path"
+
+	"github.com/loopwright/loopwright/internal/course/gotest"
 )
 
 // Solve puts the reference in the place of the learner's file, which is kept under another name.
@@ -82,7 +84,7 @@ func (n *runner) isSolved(ctx context.Context, e Exercise, w io.Writer) (bool, e
 	if err != nil {
 		return false, err
 	}
-	var f Failure
+	var f gotest.Failure
 	n.repo.announce(w, n.compiling(e), func() { f, err = n.cached(ctx, e, mine) })
-	return f.Status == Passed, err
+	return f.Status == gotest.Passed, err
 }

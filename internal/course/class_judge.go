@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/loopwright/loopwright/internal/course/gotest"
 	"github.com/loopwright/loopwright/internal/course/splice"
 )
 
@@ -34,19 +35,19 @@ const (
 	filledIn = "filled in" // with the reference, by make catch-up or make solve
 )
 
-func verdictOf(e Exercise, f Failure) verdict {
+func verdictOf(e Exercise, f gotest.Failure) verdict {
 	switch f.Status {
-	case Passed:
+	case gotest.Passed:
 		return verdict{state: solved}
-	case NoCompile:
+	case gotest.NoCompile:
 		first, _, _ := strings.Cut(strings.TrimSpace(f.Detail), "\n")
-		return verdict{string(NoCompile), path.Base(first)}
+		return verdict{string(gotest.NoCompile), path.Base(first)}
 	}
 	if f.Test == "" {
 		return verdict{notYet, string(f.Status)}
 	}
 	note := fmt.Sprintf("%q isn't true", sentence(f.Test))
-	if f.Status != Failing {
+	if f.Status != gotest.Failing {
 		note += ": the code " + string(f.Status)
 	}
 	return verdict{e.upTo(f.Passed), note}
@@ -114,7 +115,7 @@ func (c *class) look(given inputs, e Exercise, home string) (solution, verdict, 
 	}
 	s, err := r.learnerIn(home, e)
 	if err != nil { // a file of the learner's that cannot be compiled with the package
-		return solution{}, verdict{string(NoCompile), strings.ReplaceAll(err.Error(), home+"/", "")}, nil
+		return solution{}, verdict{string(gotest.NoCompile), strings.ReplaceAll(err.Error(), home+"/", "")}, nil
 	}
 	f, known, err := c.n.recall(given, e, s)
 	if err != nil || !known {
@@ -125,8 +126,8 @@ func (c *class) look(given inputs, e Exercise, home string) (solution, verdict, 
 
 // judgeLearners judges those that compile with one test binary. The others, and those that pass,
 // are compiled on their own, as on a learner's machine.
-func (n *runner) judgeLearners(ctx context.Context, e Exercise, all []solution) ([]Failure, error) {
-	verdicts := make([]Failure, len(all))
+func (n *runner) judgeLearners(ctx context.Context, e Exercise, all []solution) ([]gotest.Failure, error) {
+	verdicts := make([]gotest.Failure, len(all))
 	b := &batch{n: n, e: e}
 	var places []int
 	for i, s := range all {
@@ -153,7 +154,7 @@ func (n *runner) judgeLearners(ctx context.Context, e Exercise, all []solution) 
 	}
 	for i, s := range all {
 		before, err := n.resultFile(given, e, s)
-		if err == nil && (verdicts[i].Status == "" || !verdicts[i].decided()) {
+		if err == nil && (verdicts[i].Status == "" || !decided(verdicts[i])) {
 			verdicts[i], err = n.run(ctx, e, s) // which remembers it
 		} else if err == nil {
 			err = n.remember(given, e, s, verdicts[i], before)

@@ -23,6 +23,8 @@ import (
 	"time"
 
 	"golang.org/x/tools/txtar"
+
+	"github.com/loopwright/loopwright/internal/course/gotest"
 )
 
 // ServeClass is `course class DIR --serve`: WatchClass, and a page in the room's network, for the
@@ -242,7 +244,7 @@ func (e Exercise) states() []string {
 	for steps := len(e.Tests) - 1; steps >= 0; steps-- {
 		all = append(all, e.upTo(steps))
 	}
-	return append(all, notYet, string(NoCompile), filledIn, notBegun)
+	return append(all, notYet, string(gotest.NoCompile), filledIn, notBegun)
 }
 
 // onTheWay is the kind of all states that have no colour of their own.

@@ -19,6 +19,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/internal/course/gotest"
 )
 
 // serverOf serves a page without a network. It stores what is handed in in a directory of its own.
@@ -63,7 +65,7 @@ func handingIn(t *testing.T, file, text string) *http.Request {
 // words are the text of a page.
 func words(page string) string {
 	_, body, _ := strings.Cut(page, "<body>")
-	return oneLine(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(body, " "))
+	return gotest.OneLine(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(body, " "))
 }
 
 // A teacher at the projector decides by it whether the class goes on.
@@ -81,7 +83,7 @@ func TestTheRoomSeesHowFarTheClassIsAndWhere(t *testing.T) {
 		lease.Name: {{state: notBegun}, {state: notBegun}, {state: notBegun}, {state: notBegun},
 			{state: notBegun}, {state: notBegun}, {state: notBegun}},
 		queue.Name: {{state: notBegun}, {"4 of 16", "It panics"}, {state: solved}, {"12 of 16", ""},
-			{string(NoCompile), "typo"}, {"4 of 16", ""}, {state: filledIn}},
+			{string(gotest.NoCompile), "typo"}, {"4 of 16", ""}, {state: filledIn}},
 	}}
 	for _, name := range []string{"anna", "ben", "cleo", "<b>dora", "emil", "fay", "gina"} {
 		c.homes = append(c.homes, learnerHome{name: name})
@@ -155,9 +157,9 @@ func TestABarCountsEveryLearner(t *testing.T) {
 	t.Parallel()
 	e := Exercise{Tests: []string{"TestA", "TestB", "TestC"}}
 	verdicts := []verdict{{state: notBegun}, {state: filledIn}}
-	for _, f := range []Failure{
-		{Status: Passed}, {Status: NoCompile}, {Status: Failing}, {Status: TimedOut, Test: "TestA"},
-		{Status: Panicked, Test: "TestB/x", Passed: 1}, {Status: Failing, Test: "TestC", Passed: 2},
+	for _, f := range []gotest.Failure{
+		{Status: gotest.Passed}, {Status: gotest.NoCompile}, {Status: gotest.Failing}, {Status: gotest.TimedOut, Test: "TestA"},
+		{Status: gotest.Panicked, Test: "TestB/x", Passed: 1}, {Status: gotest.Failing, Test: "TestC", Passed: 2},
 	} {
 		verdicts = append(verdicts, verdictOf(e, f))
 	}

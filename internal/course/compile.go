@@ -7,12 +7,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/loopwright/loopwright/internal/course/gotest"
 	"github.com/loopwright/loopwright/internal/course/splice"
 )
 
 // explainCompile shows what the compiler says. A place in a file that learners don't write says nothing
 // to them, so it adds what this file needs of theirs.
-func (r *Repo) explainCompile(e Exercise, f Failure, file string) string {
+func (r *Repo) explainCompile(e Exercise, f gotest.Failure, file string) string {
 	errors := r.shortPaths(f.Detail)
 	mine := strings.Contains(errors, path.Dir(file)+"/")
 	advice := "Go reports the place as file:line:column. Correct the first line above first; it may have caused the others."

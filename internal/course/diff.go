@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/loopwright/loopwright/internal/course/gotest"
 )
 
 // Diff shows the learner's file against the reference, once it is solved: the
@@ -24,12 +26,12 @@ func (r *Repo) Diff(ctx context.Context, e Exercise, anyway bool, w io.Writer) e
 		if err != nil {
 			return err
 		}
-		var f Failure
+		var f gotest.Failure
 		r.announce(w, n.compiling(e), func() { f, err = n.cached(ctx, e, mine) })
 		if err != nil {
 			return err
 		}
-		if f.Status != Passed {
+		if f.Status != gotest.Passed {
 			return fmt.Errorf("exercise %s isn't solved yet, and the reference is its solution: run `make exercise-%s`, or see it with `make diff-%s ANYWAY=1`", e.ID(), e.ID(), e.ID())
 		}
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/internal/course/gotest"
 )
 
 func theExercise(t *testing.T, r *Repo) Exercise {
@@ -149,12 +151,12 @@ func TestASumContainsEveryNumber(t *testing.T) {
 		"my/01-sum/sum.go":             written + close + "\n}" + given,
 	}
 	_, told := try(t, tinyTree(t, tree))
-	assert.Contains(t, oneLine(told), `"A sum contains every number" isn't true yet: the test waits for something that doesn't happen, `+
+	assert.Contains(t, gotest.OneLine(told), `"A sum contains every number" isn't true yet: the test waits for something that doesn't happen, `+
 		"and Close is still empty. Write Close in my/01-sum/sum.go. Read chapters/01-sum/README.md.")
 
 	tree["my/01-sum/sum.go"] = written + close + " println() }" + given
 	_, told = try(t, tinyTree(t, tree))
-	assert.Contains(t, oneLine(told), "all goroutines are waiting", "Close is written, and wrong")
+	assert.Contains(t, gotest.OneLine(told), "all goroutines are waiting", "Close is written, and wrong")
 }
 
 // The same goes for a test that uses what an empty function returns.
@@ -168,12 +170,12 @@ func TestALearnerIsToldWhatIsMissingWhenTheTestPanicsWithoutIt(t *testing.T) {
 		"my/01-sum/sum.go":             tiny["mini/sum.go"] + total + "\n\treturn nil\n}" + given,
 	}
 	_, told := try(t, tinyTree(t, tree))
-	assert.Contains(t, oneLine(told), `"A sum contains every number" isn't true yet: the test uses a result that isn't there yet, `+
+	assert.Contains(t, gotest.OneLine(told), `"A sum contains every number" isn't true yet: the test uses a result that isn't there yet, `+
 		"and Total is still empty. Write Total in my/01-sum/sum.go. Read chapters/01-sum/README.md.")
 
 	tree["my/01-sum/sum.go"] = tiny["mini/sum.go"] + total + " var none *int; return none }" + given
 	_, told = try(t, tinyTree(t, tree))
-	assert.Contains(t, oneLine(told), "the code panics: it uses a nil pointer", "Total is written, and wrong")
+	assert.Contains(t, gotest.OneLine(told), "the code panics: it uses a nil pointer", "Total is written, and wrong")
 }
 
 // The file of a mistake has only what differs from the reference, so the other functions aren't empty.
@@ -213,17 +215,17 @@ func TestEveryKindOfFailureIsExplained(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		body   string
-		status Status
+		status gotest.Status
 		want   string
 	}{
-		"a compile error names the learner's own file": {"return undefinedName", NoCompile, "my/01-sum/sum.go:3:33: undefined: undefinedName"},
-		"a nil pointer":        {"var p *int; return *p", Panicked, "the code panics in Sum (my/01-sum/sum.go:3): it uses a nil pointer, or calls a method on something that's nil."},
-		"a panic in words":     {`panic("Sum is not written yet")`, Panicked, "Sum is not written yet."},
-		"an endless loop":      {"for { _ = xs }", TimedOut, ": a loop never ends"}, // TestCrashesAreToldApart has the rest: Go does not always have a stack
-		"a wait forever":       {"return <-make(chan int)", TimedOut, "Sum (my/01-sum/sum.go:3) waits to receive from a channel; no goroutine sends to it or closes it."},
-		"the right answer":     {"t := 0; for _, x := range xs { t += x }; return t", Passed, ""},
-		"printing without end": {`text := "and so on"; for range 14 { text += text }; for { println(text) }`, Flooding, "the code prints without end"},
-		"a second test":        {"return len(xs) - 3 + 6", Failing, `"The sum of nothing is zero" isn't true yet: the sum of nothing must be 0, got 3.`},
+		"a compile error names the learner's own file": {"return undefinedName", gotest.NoCompile, "my/01-sum/sum.go:3:33: undefined: undefinedName"},
+		"a nil pointer":        {"var p *int; return *p", gotest.Panicked, "the code panics in Sum (my/01-sum/sum.go:3): it uses a nil pointer, or calls a method on something that's nil."},
+		"a panic in words":     {`panic("Sum is not written yet")`, gotest.Panicked, "Sum is not written yet."},
+		"an endless loop":      {"for { _ = xs }", gotest.TimedOut, ": a loop never ends"}, // TestCrashesAreToldApart has the rest: Go does not always have a stack
+		"a wait forever":       {"return <-make(chan int)", gotest.TimedOut, "Sum (my/01-sum/sum.go:3) waits to receive from a channel; no goroutine sends to it or closes it."},
+		"the right answer":     {"t := 0; for _, x := range xs { t += x }; return t", gotest.Passed, ""},
+		"printing without end": {`text := "and so on"; for range 14 { text += text }; for { println(text) }`, gotest.Flooding, "the code prints without end"},
+		"a second test":        {"return len(xs) - 3 + 6", gotest.Failing, `"The sum of nothing is zero" isn't true yet: the sum of nothing must be 0, got 3.`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -235,8 +237,8 @@ func TestEveryKindOfFailureIsExplained(t *testing.T) {
 			f, err := n.run(t.Context(), e, mine(t, r))
 			require.NoError(t, err)
 			assert.Equal(t, c.status, f.Status)
-			if c.status != Passed {
-				assert.Contains(t, oneLine(r.explain(e, f, e.Mine())), c.want)
+			if c.status != gotest.Passed {
+				assert.Contains(t, gotest.OneLine(r.explain(e, f, e.Mine())), c.want)
 			}
 		})
 	}
@@ -249,7 +251,7 @@ func TestAChangedSignatureIsExplainedEvenThoughTheErrorIsInTheTest(t *testing.T)
 	_, err := r.Try(t.Context(), theExercise(t, r), true, &out)
 	require.NoError(t, err)
 	assert.Contains(t, out.String(), "    mini/sum_test.go:7:12: undefined: Sum")
-	assert.Contains(t, oneLine(out.String()), "Your file doesn't declare Sum. It needs `func Sum(xs []int) int`, because mini/sum_test.go:7 uses it like this: `if got := Sum([]int{1, 2, 3}); got != 6 {`.")
+	assert.Contains(t, gotest.OneLine(out.String()), "Your file doesn't declare Sum. It needs `func Sum(xs []int) int`, because mini/sum_test.go:7 uses it like this: `if got := Sum([]int{1, 2, 3}); got != 6 {`.")
 }
 
 // A learner reads a place in a file that somebody else has written, and must know what to change in their own.
@@ -273,7 +275,7 @@ func TestALearnerIsToldWhichSignatureAnotherFileNeeds(t *testing.T) {
 				test += "\nfunc TestCounts(t *testing.T) {\n\tvar c Counts\n\t" + c.test + "\n\t_ = c\n}\n"
 			}
 			_, told := try(t, tinyTree(t, map[string]string{"mini/sum.go": tiny["mini/sum.go"] + counts, "mini/sum_test.go": test, "mini/total.go": "package mini\n\nfunc all() {}\n", "my/01-sum/sum.go": c.mine}))
-			assert.Contains(t, oneLine(told), c.want)
+			assert.Contains(t, gotest.OneLine(told), c.want)
 			assert.NotContains(t, told, "tests pass", "none has been run")
 		})
 	}
@@ -320,7 +322,7 @@ func TestALearnersRunStopsAtTheFirstFailureOnlyWhileFunctionsAreEmpty(t *testing
 	put(t, r.Root, "mini/sum_test.go", test)
 	put(t, r.Root, "my/01-sum/sum.go", stub)
 	_, told = try(t, r)
-	assert.Contains(t, oneLine(told), "0 of 2 tests pass. The run stopped at the first failing test, because Sum is still empty.")
+	assert.Contains(t, gotest.OneLine(told), "0 of 2 tests pass. The run stopped at the first failing test, because Sum is still empty.")
 
 	n, err := r.newRunner(t.Context())
 	require.NoError(t, err)
@@ -340,8 +342,8 @@ func TestVerifyProvesAnExerciseBothWaysAndShowsWhatALearnerIsTold(t *testing.T) 
 	var out strings.Builder
 	require.NoError(t, r.Verify(t.Context(), []Exercise{theExercise(t, r)}, false, &out))
 	assert.Contains(t, out.String(), "first.go (It skips the first number.)")
-	assert.Contains(t, oneLine(out.String()), "must be 6, got 5.")
-	assert.Contains(t, oneLine(out.String()), "the code panics in Sum (.loopwright/course/wrong/01-sum/beyond.go:8): it reads beyond the end of a slice")
+	assert.Contains(t, gotest.OneLine(out.String()), "must be 6, got 5.")
+	assert.Contains(t, gotest.OneLine(out.String()), "the code panics in Sum (.loopwright/course/wrong/01-sum/beyond.go:8): it reads beyond the end of a slice")
 }
 
 // `make test` proves less, in less time: that each mistake is caught by the test that it names.
@@ -376,7 +378,7 @@ func TestByNameAStubThatDoesNotCompileIsReported(t *testing.T) {
 	attempts[0].content = append(attempts[0].content, "\nvar x = nothing\n"...)
 	_, verdicts, err := n.judgeAttempts(t.Context(), e, attempts, io.Discard)
 	require.NoError(t, err)
-	require.Equal(t, NoCompile, verdicts[0].Status)
+	require.Equal(t, gotest.NoCompile, verdicts[0].Status)
 	require.Contains(t, verdicts[0].Detail, "sum.go:11: undefined: nothing")
 }
 
@@ -479,10 +481,10 @@ func TestAFileThatWasSavedDuringTheRunIsNotCreditedWithItsResult(t *testing.T) {
 	n.raw = writerFunc(func() { put(t, r.Root, e.Mine(), stub) })
 	f, err := n.run(t.Context(), e, mine(t, r))
 	require.NoError(t, err)
-	require.Equal(t, Passed, f.Status)
+	require.Equal(t, gotest.Passed, f.Status)
 	f, err = n.cached(t.Context(), e, mine(t, r))
 	require.NoError(t, err)
-	assert.Equal(t, Failing, f.Status)
+	assert.Equal(t, gotest.Failing, f.Status)
 }
 
 func TestHintsComeOneAtATime(t *testing.T) {

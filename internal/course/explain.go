@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/loopwright/loopwright/internal/course/gotest"
 )
 
 // fewFunctions are worth naming: of more, a learner learns nothing.
@@ -14,29 +16,29 @@ const fewFunctions = 3
 // explain makes one plain paragraph of a failure: which behaviour, what was
 // expected, what happened, which function, where to read. file is the code
 // that was judged: the learner's, or one that verify tries.
-func (r *Repo) explain(e Exercise, f Failure, file string) string {
-	if f.Status == NoCompile {
+func (r *Repo) explain(e Exercise, f gotest.Failure, file string) string {
+	if f.Status == gotest.NoCompile {
 		return r.explainCompile(e, f, file)
 	}
 	doc := r.testDoc(e, f)
-	if empty := r.stillEmpty(e, file); len(empty) > 0 && f.mayLack(empty) {
+	if empty := r.stillEmpty(e, file); len(empty) > 0 && mayLack(f, empty) {
 		// Nothing that's there is wrong.
 		next := empty[0]
 		if slices.Contains(empty, doc.function) {
 			next = doc.function
 		}
 		what := "the test waits for something that doesn't happen"
-		if f.Status == Panicked {
+		if f.Status == gotest.Panicked {
 			what = "the test uses a result that isn't there yet"
 		}
-		return wrap(fmt.Sprintf("%s: %s, and %s. Write %s in %s. Read %s.", f.quoted(), what, areStillEmpty(empty), next, file, e.Reads()), 80)
+		return wrap(fmt.Sprintf("%s: %s, and %s. Write %s in %s. Read %s.", quoted(f), what, areStillEmpty(empty), next, file, e.Reads()), 80)
 	}
 	parts := []string{r.happened(f, doc.text)}
 	change := "Change " + file
 	switch {
 	case doc.function != "":
 		change = fmt.Sprintf("Change %s in %s", doc.function, file)
-	case f.Status == Panicked && slices.Contains(e.Function, f.Function):
+	case f.Status == gotest.Panicked && slices.Contains(e.Function, f.Function):
 		change = fmt.Sprintf("Change %s in %s", f.Function, file)
 	case len(e.Function) > 0 && len(e.Function) <= fewFunctions:
 		change = fmt.Sprintf("Change %s in %s", list(e.Function, "or"), file)
@@ -51,11 +53,11 @@ func (r *Repo) explain(e Exercise, f Failure, file string) string {
 
 // mayLack reports whether a test may have failed because of what isn't written yet: it waits for that, or it panics on nil,
 // and not in a function that's written.
-func (f Failure) mayLack(empty []string) bool {
+func mayLack(f gotest.Failure, empty []string) bool {
 	switch f.Status {
-	case Deadlocked, TimedOut:
+	case gotest.Deadlocked, gotest.TimedOut:
 		return true
-	case Panicked:
+	case gotest.Panicked:
 		return strings.Contains(f.Detail, "nil pointer") && (f.Function == "" || slices.Contains(empty, f.Function))
 	}
 	return false
@@ -73,7 +75,7 @@ func areStillEmpty(empty []string) string {
 }
 
 // count says how many tests pass, and why some of them were not run.
-func (e Exercise) count(f Failure, empty []string) string {
+func (e Exercise) count(f gotest.Failure, empty []string) string {
 	if f.Test == "" {
 		return ""
 	}
@@ -96,7 +98,7 @@ func (e Exercise) count(f Failure, empty []string) string {
 const fewOthers = 5
 
 // others names the tests that fail besides the one that is explained.
-func (f Failure) others() string {
+func others(f gotest.Failure) string {
 	if len(f.Others) == 0 {
 		return ""
 	}
@@ -107,11 +109,11 @@ func (f Failure) others() string {
 	if more := len(f.Others) - fewOthers; more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
-	return endSentence("Also failing: " + list(names, "and"))
+	return gotest.EndSentence("Also failing: " + list(names, "and"))
 }
 
 // quoted is the behaviour that does not hold.
-func (f Failure) quoted() string {
+func quoted(f gotest.Failure) string {
 	if f.Test == "" {
 		return "The tests don't pass yet"
 	}
@@ -119,38 +121,19 @@ func (f Failure) quoted() string {
 }
 
 // happened is the first part of the paragraph.
-func (r *Repo) happened(f Failure, why string) string {
-	quoted := f.quoted()
+func (r *Repo) happened(f gotest.Failure, why string) string {
+	behaviour := quoted(f)
 	switch f.Status {
-	case TimedOut, Deadlocked, Raced, Panicked:
-		return quoted + ": " + endSentence(f.plainCrash())
-	case Flooding:
-		return quoted + ": the code prints without end, so it was stopped: some loop never ends."
-	case NoTests:
+	case gotest.TimedOut, gotest.Deadlocked, gotest.Raced, gotest.Panicked:
+		return behaviour + ": " + gotest.EndSentence(f.PlainCrash())
+	case gotest.Flooding:
+		return behaviour + ": the code prints without end, so it was stopped: some loop never ends."
+	case gotest.NoTests:
 		return "No test was run, because the file's tests are missing. That's a mistake in the course, not yours."
-	case Broken:
+	case gotest.Broken:
 		return "The tests couldn't be run: " + f.Detail
 	default:
-		return quoted + ": " + f.outcome(why)
-	}
-}
-
-// outcome is the test author's message with what the assertion saw, or the
-// assertion and why it matters: the comment on the test.
-func (f Failure) outcome(why string) string {
-	saw := short(f.Detail)
-	if f.Expected != "" && f.Actual != "" {
-		saw = "expected " + short(f.Expected) + ", but got " + short(f.Actual)
-	}
-	switch {
-	case f.Message == "" && saw == "":
-		return why
-	case f.Message == "":
-		return strings.TrimSpace(endSentence(saw) + " " + capital(why))
-	case saw == "":
-		return endSentence(short(f.Message))
-	default:
-		return endSentence(strings.TrimRight(short(f.Message), ".") + " (" + saw + ")")
+		return behaviour + ": " + f.Outcome(why)
 	}
 }
 
@@ -198,31 +181,6 @@ func splitWords(name string) []string {
 	}
 	words = append(words, strings.Trim(string(runes[start:]), "_"))
 	return strings.Fields(strings.Join(words, " "))
-}
-
-// short cuts what would fill the screen; `course exercise -v` shows all of it.
-func short(s string) string {
-	const most = 300
-	if runes := []rune(s); len(runes) > most {
-		return string(runes[:most]) + "..."
-	}
-	return s
-}
-
-// capital makes a sentence of a text.
-func capital(text string) string {
-	runes := []rune(short(text))
-	if len(runes) > 0 {
-		runes[0] = unicode.ToUpper(runes[0])
-	}
-	return endSentence(string(runes))
-}
-
-func endSentence(s string) string {
-	if s == "" || strings.ContainsAny(s[len(s)-1:], ".!?:") {
-		return s
-	}
-	return s + "."
 }
 
 func indent(s, by string) string { return by + strings.ReplaceAll(s, "\n", "\n"+by) }

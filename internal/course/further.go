@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/loopwright/loopwright/internal/course/gotest"
 	"github.com/loopwright/loopwright/internal/course/splice"
 )
 
@@ -106,7 +107,7 @@ func (r *Repo) GoFurther(ctx context.Context, e Exercise, w io.Writer) (done boo
 	if err != nil {
 		return false, err
 	}
-	if f.Status == Passed {
+	if f.Status == gotest.Passed {
 		fmt.Fprintf(w, "Done: all tests pass on %s, those of the exercise and those that go further.\n", e.Mine())
 		return true, nil
 	}
@@ -124,7 +125,7 @@ func (n *runner) wentFurther(ctx context.Context, e Exercise, mine solution) (bo
 		return false, err
 	}
 	f, err := n.cached(ctx, goes, mine)
-	return f.Status == Passed, err
+	return f.Status == gotest.Passed, err
 }
 
 // verifyFurther proves that the reference isn't enough, that the task can be done, and that each mistake is caught.
@@ -142,8 +143,8 @@ func (n *runner) verifyFurther(ctx context.Context, e Exercise, w io.Writer) (pr
 	if err != nil {
 		return nil, 0, err
 	}
-	if solved.Status != Passed {
-		problems.add("exercise %d: the solution in %s %s: %s", e.Number, e.furtherArchive(), solved.Status, oneLine(n.repo.explain(goes, solved, goes.base)))
+	if solved.Status != gotest.Passed {
+		problems.add("exercise %d: the solution in %s %s: %s", e.Number, e.furtherArchive(), solved.Status, gotest.OneLine(n.repo.explain(goes, solved, goes.base)))
 	}
 	for i, a := range attempts {
 		fmt.Fprintf(w, "  %s (%s)\n", path.Base(a.name), a.bug)
@@ -157,9 +158,9 @@ func (n *runner) verifyFurther(ctx context.Context, e Exercise, w io.Writer) (pr
 	switch {
 	case err != nil:
 		return nil, 0, err
-	case reference.Status == Passed:
+	case reference.Status == gotest.Passed:
 		problems.add("exercise %d: the reference passes %s of %s as it is: nothing is left to do", e.Number, furtherTest, e.furtherArchive())
-	case !slices.Contains([]Status{NoCompile, Failing}, reference.Status):
+	case !slices.Contains([]gotest.Status{gotest.NoCompile, gotest.Failing}, reference.Status):
 		problems.add("exercise %d: the reference %s in %s: let it fail at once, a learner's first run waits for it", e.Number, reference.Status, furtherTest)
 	}
 	return problems, 2 + len(attempts), nil

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/internal/course/gotest"
 )
 
 const (
@@ -92,7 +94,7 @@ func TestWhoGoesFurtherKeepsWhatTheExerciseHasTested(t *testing.T) {
 	done, told := goFurther(t, r)
 	assert.False(t, done)
 	assert.NotContains(t, told, "Write `func", "the task was said")
-	assert.Contains(t, oneLine(told), `2 of 3 tests pass. "A product contains every number" isn't true yet: the product of 2 and 4 must be 8, got 7. `)
+	assert.Contains(t, gotest.OneLine(told), `2 of 3 tests pass. "A product contains every number" isn't true yet: the product of 2 and 4 must be 8, got 7. `)
 }
 
 // Many checks have no message: the comment on the test is all that a learner gets, and it isn't in mini's directory.
@@ -106,7 +108,7 @@ func TestTheCommentOfATestThatGoesFurtherIsTold(t *testing.T) {
 	goFurther(t, r)
 	put(t, r.Root, "my/01-sum/sum.go", correctedSum+sums)
 	_, told := goFurther(t, r)
-	assert.Contains(t, oneLine(told), `"A product contains every number" isn't true yet: Whoever orders two sheets of four gets eight stamps. Change`)
+	assert.Contains(t, gotest.OneLine(told), `"A product contains every number" isn't true yet: Whoever orders two sheets of four gets eight stamps. Change`)
 	assert.NoError(t, r.Verify(t.Context(), []Exercise{theExercise(t, r)}, false, io.Discard), "the comment is enough")
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loopwright/loopwright/internal/course/gotest"
 )
 
 func try(t *testing.T, r *Repo) (solved bool, told string) {
@@ -32,7 +34,7 @@ func TestFilesNextToTheFirstAreCompiledWithIt(t *testing.T) {
 
 	put(t, r.Root, "my/01-sum/helper.go", "package mini\n\nfunc addUp(xs []int) int { return xs[7] }\n")
 	_, told = try(t, r)
-	assert.Contains(t, oneLine(told), "the code panics in addUp (my/01-sum/helper.go:3): it reads beyond the end of a slice")
+	assert.Contains(t, gotest.OneLine(told), "the code panics in addUp (my/01-sum/helper.go:3): it reads beyond the end of a slice")
 	put(t, r.Root, "my/01-sum/helper.go", "package mini\n\nfunc addUp(xs []int) int { return nothing }\n")
 	_, told = try(t, r)
 	assert.Contains(t, told, "    my/01-sum/helper.go:3:35: undefined: nothing")
@@ -188,7 +190,7 @@ func Sum(xs []int) int {
 	_, told := try(t, r)
 	assert.Contains(t, told, "Your code printed:\n\n    ... 59 lines before these\n    step 59 of 3\n")
 	assert.Contains(t, told, "    step 98 of 3\n\n0 of 2 tests pass.\n\n\"A sum contains")
-	assert.Contains(t, oneLine(told), "must be 6, got 5.", "what it prints is no part of the explanation")
+	assert.Contains(t, gotest.OneLine(told), "must be 6, got 5.", "what it prints is no part of the explanation")
 }
 
 func TestWhatASolutionPrintsIsNotShown(t *testing.T) {
@@ -210,23 +212,6 @@ func Sum(xs []int) (sum int) {
 	assert.NotContains(t, told, "injected", "the tests let requests fail, and controllers log it")
 }
 
-func TestOnlyWhatTheCodePrintsCountsAsPrinted(t *testing.T) {
-	assert.Equal(t, "hello\n  indented\nby hand", printed(`=== RUN   TestX
-hello
-  indented
-    x_test.go:12: 
-        	Error Trace:	/x/x_test.go:12
-        	Error:      	Not equal
-by hand
---- FAIL: TestX (0.00s)
-panic: no
-
-goroutine 7 [running]:
-lib.F()
-	/x/lib/a.go:12 +0x4
-`))
-}
-
 func TestACrashOfADemoIsExplainedLikeAFailedTest(t *testing.T) {
 	t.Parallel()
 	r := tinyTree(t, map[string]string{"my/01-sum/sum.go": "package mini\n", "my/01-sum/more.go": "package mini\n"})
@@ -234,15 +219,15 @@ func TestACrashOfADemoIsExplainedLikeAFailedTest(t *testing.T) {
 		r.Abs("my/01-sum/sum.go") + ":9 +0x1d\nmain.main()\n\t/x/main.go:4 +0x1d\n"
 	text, err := r.explainCrash(1, crash)
 	require.NoError(t, err)
-	assert.Equal(t, "In the demo, the code panics in Sum (my/01-sum/sum.go:9): it uses a nil pointer, or calls a method on something that's nil. Change Sum in my/01-sum/sum.go. Read chapters/01-sum/README.md. `make exercise-1` tests it.", oneLine(text))
+	assert.Equal(t, "In the demo, the code panics in Sum (my/01-sum/sum.go:9): it uses a nil pointer, or calls a method on something that's nil. Change Sum in my/01-sum/sum.go. Read chapters/01-sum/README.md. `make exercise-1` tests it.", gotest.OneLine(text))
 
 	text, err = r.explainCrash(1, strings.Replace(crash, "sum.go:9", "more.go:2", 1))
 	require.NoError(t, err)
-	assert.Contains(t, oneLine(text), "Change Sum in my/01-sum/more.go.")
+	assert.Contains(t, gotest.OneLine(text), "Change Sum in my/01-sum/more.go.")
 
 	text, err = r.explainCrash(1, "fatal error: all goroutines are asleep - deadlock!\n\ngoroutine 1 [chan receive]:\nmain.main()\n\t/x/main.go:4 +0x1d\n")
 	require.NoError(t, err)
-	assert.Contains(t, oneLine(text), "none of your files is in the stack trace above")
+	assert.Contains(t, gotest.OneLine(text), "none of your files is in the stack trace above")
 
 	text, err = r.explainCrash(1, "course: the demo is done with exit code 3\n")
 	require.NoError(t, err)
@@ -260,8 +245,8 @@ func TestTheFunctionThatCrashedIsNamedAsTheExerciseNamesIt(t *testing.T) {
 		"github.com/x/workqueue.later.gowrap3()":                       "later",
 		"github.com/x/workqueue.later__12.func1()":                     "later",
 	} {
-		var crashed Failure
-		crashed.readPlace("panic: x\n\ngoroutine 1:\n"+line+"\n\t/x/my/a.go:7 +0x1", []string{"my/a.go"})
-		assert.Equal(t, want, functionOf(crashed, e), line)
+		f, crashed := gotest.Crash("panic: x\n\ngoroutine 1:\n"+line+"\n\t/x/my/a.go:7 +0x1", []string{"my/a.go"})
+		require.True(t, crashed)
+		assert.Equal(t, want, functionOf(f, e), line)
 	}
 }

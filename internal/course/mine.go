@@ -9,6 +9,8 @@ import (
 	"os/signal"
 	"slices"
 	"syscall"
+
+	"github.com/loopwright/loopwright/internal/course/gotest"
 )
 
 // run runs a chapter's program. It returns the program's exit code, and the end of
@@ -89,9 +91,8 @@ func (r *Repo) explainCrash(chapter int, output string) (string, error) {
 			files = append(files, file)
 		}
 	}
-	var f Failure
-	f.readPlace(output, files)
-	if !f.readCrash(output, files) {
+	f, crashed := gotest.Crash(output, files)
+	if !crashed {
 		return "", nil
 	}
 	if f.Line == 0 {
@@ -99,12 +100,12 @@ func (r *Repo) explainCrash(chapter int, output string) (string, error) {
 	}
 	e := owner[f.In]
 	text := fmt.Sprintf("In the demo, %s Change %s in %s. Read %s. `make exercise-%s` tests it.",
-		endSentence(f.plainCrash()), functionOf(f, e), f.In, e.Reads(), e.ID())
+		gotest.EndSentence(f.PlainCrash()), functionOf(f, e), f.In, e.Reads(), e.ID())
 	return "\n" + wrap(text, 80) + "\n", nil
 }
 
 // functionOf names the function that crashed if it is one of the exercise's, or else all of these.
-func functionOf(f Failure, e Exercise) string {
+func functionOf(f gotest.Failure, e Exercise) string {
 	if slices.Contains(e.Function, f.Function) {
 		return f.Function
 	}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+
+	"github.com/loopwright/loopwright/internal/course/gotest"
 )
 
 // Progress prints a table of the written chapters and their exercises. What is
@@ -93,7 +95,7 @@ func (n *runner) progress(ctx context.Context, e Exercise, status io.Writer) (st
 	if err != nil {
 		return "", "", err
 	}
-	if f.Status == Passed {
+	if f.Status == gotest.Passed {
 		if further, err := n.wentFurther(ctx, e, mine); err != nil || !further {
 			return "done", "", err
 		}

@@ -10,13 +10,15 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/loopwright/loopwright/internal/course/gotest"
 )
 
 // cached returns the remembered result, or runs the tests.
-func (n *runner) cached(ctx context.Context, e Exercise, s solution) (Failure, error) {
+func (n *runner) cached(ctx context.Context, e Exercise, s solution) (gotest.Failure, error) {
 	given, err := n.inputsOf(e)
 	if err != nil {
-		return Failure{}, err
+		return gotest.Failure{}, err
 	}
 	f, known, err := n.recall(given, e, s)
 	if err != nil || known {
@@ -26,25 +28,25 @@ func (n *runner) cached(ctx context.Context, e Exercise, s solution) (Failure, e
 }
 
 // recall looks for a remembered result.
-func (n *runner) recall(given inputs, e Exercise, s solution) (f Failure, known bool, err error) {
+func (n *runner) recall(given inputs, e Exercise, s solution) (f gotest.Failure, known bool, err error) {
 	file, err := n.resultFile(given, e, s)
 	if err != nil {
-		return Failure{}, false, err
+		return gotest.Failure{}, false, err
 	}
 	if text, err := n.repo.read(file); err == nil {
 		if json.Unmarshal(text, &f) == nil && f.Status != "" {
 			return f, true, nil
 		}
 	}
-	return Failure{}, false, nil
+	return gotest.Failure{}, false, nil
 }
 
 // remember keeps a result under the name that its inputs had before the run.
 // It leaves out what may be the machine's fault and not the code's, and the
 // result of a run during which somebody saved a file: nobody knows which
 // version was tested. given are the inputs after the run.
-func (n *runner) remember(given inputs, e Exercise, s solution, f Failure, before string) error {
-	if f.Status == TimedOut || f.Status == Broken || f.Ended == TimedOut {
+func (n *runner) remember(given inputs, e Exercise, s solution, f gotest.Failure, before string) error {
+	if f.Status == gotest.TimedOut || f.Status == gotest.Broken || f.Ended == gotest.TimedOut {
 		return nil
 	}
 	file, err := n.resultFile(given, e, s)

@@ -8,9 +8,12 @@ import (
 	"io"
 	"maps"
 	"os/exec"
+	"path"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/loopwright/loopwright/internal/course/gotest"
 )
 
 // runner runs the tests of exercises. It remembers results by the content of
@@ -63,26 +66,26 @@ func (n *runner) compiling(e Exercise) string {
 
 // run runs an exercise's tests on a solution. The tree is that of the exercise's
 // chapter: a learner meets no test of a later one.
-func (n *runner) run(ctx context.Context, e Exercise, s solution) (Failure, error) {
+func (n *runner) run(ctx context.Context, e Exercise, s solution) (gotest.Failure, error) {
 	given, err := n.inputsOf(e)
 	if err != nil {
-		return Failure{}, err
+		return gotest.Failure{}, err
 	}
 	before, err := n.resultFile(given, e, s)
 	if err != nil {
-		return Failure{}, err
+		return gotest.Failure{}, err
 	}
 	overlay, err := n.repo.overlay(e, s.extra)
 	if err != nil {
-		return Failure{}, fmt.Errorf("exercise %s: %w", e.ID(), err)
+		return gotest.Failure{}, fmt.Errorf("exercise %s: %w", e.ID(), err)
 	}
 	instead, err := s.overlay(n.repo, e)
 	var clause clauseError
 	if errors.As(err, &clause) {
-		return Failure{Status: NoCompile, Detail: clause.Error()}, nil
+		return gotest.Failure{Status: gotest.NoCompile, Detail: clause.Error()}, nil
 	}
 	if err != nil {
-		return Failure{}, fmt.Errorf("exercise %s: %w", e.ID(), err)
+		return gotest.Failure{}, fmt.Errorf("exercise %s: %w", e.ID(), err)
 	}
 	maps.Copy(overlay, instead)
 	added := Overlay{}
@@ -90,7 +93,7 @@ func (n *runner) run(ctx context.Context, e Exercise, s solution) (Failure, erro
 	maps.Copy(added, e.more)
 	file, done, err := overlay.write(n.repo, added)
 	if err != nil {
-		return Failure{}, fmt.Errorf("exercise %s: %w", e.ID(), err)
+		return gotest.Failure{}, fmt.Errorf("exercise %s: %w", e.ID(), err)
 	}
 	defer done()
 	// -count=1: a test that passed by luck must not be believed twice.
@@ -103,10 +106,10 @@ func (n *runner) run(ctx context.Context, e Exercise, s solution) (Failure, erro
 	}
 	failure, err := n.goTest(ctx, e, s, slices.Concat(args, []string{"-run=" + s.run(e), miniPackage}))
 	if err != nil {
-		return Failure{}, fmt.Errorf("running the tests of exercise %s: %w", e.ID(), err)
+		return gotest.Failure{}, fmt.Errorf("running the tests of exercise %s: %w", e.ID(), err)
 	}
 	if given, err = n.inputsOf(e); err != nil {
-		return Failure{}, err
+		return gotest.Failure{}, err
 	}
 	return failure, n.remember(given, e, s, failure, before)
 }
@@ -123,33 +126,49 @@ const maxOutput = 8 << 20
 var errFlood = errors.New("the tests print too much")
 
 // goTest runs go test -json, within bounds of time and output, and judges it.
-func (n *runner) goTest(ctx context.Context, e Exercise, s solution, args []string) (Failure, error) {
+func (n *runner) goTest(ctx context.Context, e Exercise, s solution, args []string) (gotest.Failure, error) {
 	ctx, cancelTimeout := context.WithTimeout(ctx, compileTimeout)
 	defer cancelTimeout()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	log, runErr, err := collect(ctx, n.repo.goCommand(ctx, args...), cancel)
 	if errors.Is(err, errFlood) {
-		return Failure{Status: Flooding}, nil
+		return gotest.Failure{Status: gotest.Flooding}, nil
 	}
 	if err != nil {
-		return Failure{}, err
+		return gotest.Failure{}, err
 	}
 	if n.raw != nil {
-		fmt.Fprintf(n.raw, "%s%s\n", &log.raw, log.other)
+		fmt.Fprintf(n.raw, "%s%s\n", &log.Raw, log.Other)
 	}
-	n.repo.markLogs(log, s.extra)
-	failure := judge(log, []string{miniPackage}, s.places(e))
-	if failure.Status == Passed && runErr != nil {
-		failure = Failure{Status: Broken, Detail: strings.TrimSpace(log.other + runErr.Error())}
+	log.MarkLogs(n.repo.isLog(s.extra))
+	failure := gotest.Judge(log, []string{miniPackage}, s.places(e))
+	if failure.Status == gotest.Passed && runErr != nil {
+		failure = gotest.Failure{Status: gotest.Broken, Detail: strings.TrimSpace(log.Other + runErr.Error())}
 	}
 	return failure, nil
+}
+
+// isLog returns what tells whether a line of a file of tests logs something. extra are a learner's files.
+func (r *Repo) isLog(extra map[string]string) func(pkg, file string, line int) bool {
+	source := map[string][]string{}
+	return func(pkg, name string, line int) bool {
+		file := path.Join(r.packageDir(pkg), name)
+		if mine, ok := extra[file]; ok {
+			file = mine
+		}
+		if _, known := source[file]; !known {
+			text, _ := r.read(file) // a file that cannot be read has no lines
+			source[file] = strings.Split(string(text), "\n")
+		}
+		return line <= len(source[file]) && strings.Contains(source[file][line-1], ".Log")
+	}
 }
 
 // collect runs a command that prints what go test -json prints. runErr is that of
 // the command, and err is set if it was stopped: because of ctx, or because it
 // prints without end.
-func collect(ctx context.Context, cmd *exec.Cmd, cancel context.CancelCauseFunc) (log *testLog, runErr, err error) {
+func collect(ctx context.Context, cmd *exec.Cmd, cancel context.CancelCauseFunc) (log *gotest.Log, runErr, err error) {
 	out, errOut := bounded{full: cancel}, bounded{full: cancel}
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	runErr = cmd.Run()
@@ -157,8 +176,8 @@ func collect(ctx context.Context, cmd *exec.Cmd, cancel context.CancelCauseFunc)
 	if ctx.Err() != nil {
 		return nil, runErr, context.Cause(ctx)
 	}
-	log = readTestLog(&out.text)
-	log.other += errOut.text.String()
+	log = gotest.ReadLog(&out.text)
+	log.Other += errOut.text.String()
 	return log, runErr, nil
 }
 

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path"
 	"strings"
+
+	"github.com/loopwright/loopwright/internal/course/gotest"
 )
 
 // testDoc is what the comment on a test adds to the explanation of its failure.
@@ -18,7 +20,7 @@ type testDoc struct {
 
 // testDoc reads the comment on the test that failed, which is in the package's directory or in a file that an exercise
 // adds to it. If the test has no comment, or its file can't be read, the explanation does without.
-func (r *Repo) testDoc(e Exercise, f Failure) testDoc {
+func (r *Repo) testDoc(e Exercise, f gotest.Failure) testDoc {
 	test, _, _ := strings.Cut(f.Test, "/")
 	dir := r.packageDir(f.Package)
 	entries, err := os.ReadDir(r.Abs(dir))
@@ -83,6 +85,6 @@ func readTestDoc(comment string) testDoc {
 		}
 		lines = append(lines, line)
 	}
-	doc.text = oneLine(strings.Join(lines, ""))
+	doc.text = gotest.OneLine(strings.Join(lines, ""))
 	return doc
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"path"
 	"time"
+
+	"github.com/loopwright/loopwright/internal/course/gotest"
 )
 
 // Try is `course exercise N`: set up the learner's file on first use, run the
@@ -38,7 +40,7 @@ func (r *Repo) afterwards(e Exercise) (string, error) {
 	if library := path.Join(e.Chapter(), "library.md"); r.has(library) {
 		all = append(all, library+" says what the library adds")
 	}
-	return endSentence(list(all, "and")), nil
+	return gotest.EndSentence(list(all, "and")), nil
 }
 
 // announce says what is being done, if it takes so long that a learner wonders.
@@ -74,7 +76,7 @@ func (r *Repo) try(ctx context.Context, e Exercise, options tryOptions, w io.Wri
 	if err != nil {
 		return false, err
 	}
-	if f.Status == Passed {
+	if f.Status == gotest.Passed {
 		given, err := r.isReference(e.Mine(), e)
 		if err != nil {
 			return false, err
@@ -101,7 +103,7 @@ func (r *Repo) try(ctx context.Context, e Exercise, options tryOptions, w io.Wri
 }
 
 // tryMine runs the tests on the learner's file, and shows what that has printed.
-func (n *runner) tryMine(ctx context.Context, e Exercise, verbose bool, w io.Writer) (f Failure, err error) {
+func (n *runner) tryMine(ctx context.Context, e Exercise, verbose bool, w io.Writer) (f gotest.Failure, err error) {
 	if verbose {
 		n.raw = w
 	}
@@ -120,12 +122,12 @@ func (n *runner) tryMine(ctx context.Context, e Exercise, verbose bool, w io.Wri
 }
 
 // tell says how far the learner has come, what is wrong, and what to do next.
-func (r *Repo) tell(e Exercise, f Failure, next string, w io.Writer) {
+func (r *Repo) tell(e Exercise, f gotest.Failure, next string, w io.Writer) {
 	if count := e.count(f, r.stillEmpty(e, e.Mine())); count != "" {
 		fmt.Fprintf(w, "%s\n\n", wrap(count, 80))
 	}
 	fmt.Fprintf(w, "%s\n\n", e.withLinks(r.explain(e, f, e.Mine())))
-	if others := f.others(); others != "" {
+	if others := others(f); others != "" {
 		fmt.Fprintf(w, "%s\n\n", wrap(others, 80))
 	}
 	fmt.Fprintf(w, "Next: %s\n", next)

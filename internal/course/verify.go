@@ -9,6 +9,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"github.com/loopwright/loopwright/internal/course/gotest"
 )
 
 // Verify proves an exercise both ways: the stub compiles and fails, the
@@ -80,8 +82,8 @@ func (n *runner) verify(ctx context.Context, e Exercise, w io.Writer) (problems 
 	if err != nil {
 		return nil, 0, err
 	}
-	if reference.Status != Passed {
-		problems.add("exercise %s: the reference %s %s: the solution must pass its own tests: %s", e.ID(), e.Replaces, reference.Status, oneLine(n.repo.explain(e, reference, e.Replaces)))
+	if reference.Status != gotest.Passed {
+		problems.add("exercise %s: the reference %s %s: the solution must pass its own tests: %s", e.ID(), e.Replaces, reference.Status, gotest.OneLine(n.repo.explain(e, reference, e.Replaces)))
 	}
 	for i, a := range attempts {
 		fmt.Fprintf(w, "  %s (%s)\n", path.Base(a.name), a.bug)
@@ -138,9 +140,9 @@ func (n *runner) wrongAttempts(e Exercise, files []string) (attempts []attempt, 
 
 // judgeAll returns a verdict for the reference and for each attempt: a remembered one, or else that of
 // a run now. It says how long that took.
-func (n *runner) judgeAll(ctx context.Context, e Exercise, attempts []attempt, w io.Writer) (reference Failure, verdicts []Failure, err error) {
+func (n *runner) judgeAll(ctx context.Context, e Exercise, attempts []attempt, w io.Writer) (reference gotest.Failure, verdicts []gotest.Failure, err error) {
 	reference, verdicts, err = n.judgeAttempts(ctx, e, attempts, w)
-	if err == nil && reference.Status != Passed {
+	if err == nil && reference.Status != gotest.Passed {
 		// There was no binary for all solutions, or the reference did not pass in it.
 		if reference, err = n.cached(ctx, e, solution{}); err != nil {
 			err = fmt.Errorf("running the reference of exercise %s: %w", e.ID(), err)
@@ -150,8 +152,8 @@ func (n *runner) judgeAll(ctx context.Context, e Exercise, attempts []attempt, w
 }
 
 // judgeAttempts knows the reference's verdict only if the attempts were run together with it, and it passed.
-func (n *runner) judgeAttempts(ctx context.Context, e Exercise, attempts []attempt, w io.Writer) (reference Failure, verdicts []Failure, err error) {
-	verdicts = make([]Failure, len(attempts))
+func (n *runner) judgeAttempts(ctx context.Context, e Exercise, attempts []attempt, w io.Writer) (reference gotest.Failure, verdicts []gotest.Failure, err error) {
+	verdicts = make([]gotest.Failure, len(attempts))
 	var unknown []int
 	b := &batch{n: n, e: e}
 	var before []string
@@ -200,7 +202,7 @@ func (n *runner) judgeAttempts(ctx context.Context, e Exercise, attempts []attem
 	if given, err = n.inputsOf(e); err != nil {
 		return reference, nil, err
 	}
-	if b.reference.Status == Passed {
+	if b.reference.Status == gotest.Passed {
 		reference = b.reference
 		if err := n.remember(given, e, solution{}, reference, file); err != nil {
 			return reference, nil, err
@@ -213,8 +215,8 @@ func (n *runner) judgeAttempts(ctx context.Context, e Exercise, attempts []attem
 		}
 	}
 	fmt.Fprintf(w, "  %d wrong solutions tried: %s to build, %s to run\n", len(unknown), inSeconds(b.built), inSeconds(b.ran))
-	if b.reference.Status != Passed && b.reference.Status != "" {
-		fmt.Fprintf(w, "  the reference %s in the binary of all solutions: %s\n", b.reference.Status, oneLine(n.repo.explain(e, b.reference, e.Replaces)))
+	if b.reference.Status != gotest.Passed && b.reference.Status != "" {
+		fmt.Fprintf(w, "  the reference %s in the binary of all solutions: %s\n", b.reference.Status, gotest.OneLine(n.repo.explain(e, b.reference, e.Replaces)))
 	}
 	if len(b.alone) > 0 {
 		fmt.Fprintf(w, "  compiled on their own: %s\n", strings.Join(b.alone, ", "))
@@ -224,7 +226,7 @@ func (n *runner) judgeAttempts(ctx context.Context, e Exercise, attempts []attem
 
 // judgeStub compiles the stub on its own, as a learner does: without the functions that it leaves out. With
 // byName it links no binary for it, because it can run in the one of all solutions.
-func (n *runner) judgeStub(ctx context.Context, e Exercise, s solution) (f Failure, done bool, err error) {
+func (n *runner) judgeStub(ctx context.Context, e Exercise, s solution) (f gotest.Failure, done bool, err error) {
 	if s.patch == nil {
 		f, err = n.cached(ctx, e, s)
 		return f, true, err
@@ -241,26 +243,26 @@ func (n *runner) judgeStub(ctx context.Context, e Exercise, s solution) (f Failu
 	}
 	defer remove()
 	if _, err := n.repo.goOutput(ctx, "build", "-overlay="+file, miniPackage); err != nil {
-		return Failure{Status: NoCompile, Detail: err.Error()}, true, context.Cause(ctx)
+		return gotest.Failure{Status: gotest.NoCompile, Detail: err.Error()}, true, context.Cause(ctx)
 	}
 	return f, false, nil
 }
 
 // caught checks the verdict on a solution that must fail.
-func (n *runner) caught(e Exercise, a attempt, f Failure, w io.Writer) (problems Problems) {
+func (n *runner) caught(e Exercise, a attempt, f gotest.Failure, w io.Writer) (problems Problems) {
 	switch f.Status {
-	case Passed:
+	case gotest.Passed:
 		problems.add("exercise %s: %s passes %s: add a test that catches it, or remove it", e.ID(), a.name, cmp.Or(a.only, "all tests"))
 		return problems
-	case NoCompile, NoTests, Broken:
-		problems.add("exercise %s: %s must compile and fail a test, but it %s: %s", e.ID(), a.name, f.Status, oneLine(f.Detail))
+	case gotest.NoCompile, gotest.NoTests, gotest.Broken:
+		problems.add("exercise %s: %s must compile and fail a test, but it %s: %s", e.ID(), a.name, f.Status, gotest.OneLine(f.Detail))
 		return problems
 	}
-	if a.name == stubName && f.Status == TimedOut {
+	if a.name == stubName && f.Status == gotest.TimedOut {
 		problems.add("exercise %s: the stub runs into the time-out: make it fail at once, a learner's first run waits for it", e.ID())
 	}
 	problems = append(problems, caughtByName(e, a, f)...)
-	if f.Status == Failing && f.Message == "" && n.repo.testDoc(e, f).text == "" {
+	if f.Status == gotest.Failing && f.Message == "" && n.repo.testDoc(e, f).text == "" {
 		problems.add("exercise %s: %s fails %s, which has neither a message nor a comment that tells a learner what it means", e.ID(), a.name, f.Test)
 	}
 	fmt.Fprintln(w, indent(n.repo.explain(e, f, a.file), "    "))
@@ -268,7 +270,7 @@ func (n *runner) caught(e Exercise, a attempt, f Failure, w io.Writer) (problems
 }
 
 // caughtByName proves that a mistake is caught by the test that it names.
-func caughtByName(e Exercise, a attempt, f Failure) (problems Problems) {
+func caughtByName(e Exercise, a attempt, f gotest.Failure) (problems Problems) {
 	if a.name == stubName {
 		return nil
 	}

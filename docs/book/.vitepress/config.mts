@@ -57,7 +57,6 @@ export default defineConfig({
       { text: 'Chapters', link: '/#the-chapters', activeMatch: '^/(chapters|exercises)/' },
       { text: 'Playground', link: '/docs/playground' },
       { text: 'Glossary', link: '/docs/glossary' },
-      { text: 'Originals', link: '/docs/originals' },
       { text: 'EPUB', link: base + 'loopwright.epub', target: '_self' } // VitePress adds the base to pages only
     ],
     sidebar: menu,

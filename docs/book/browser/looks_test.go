@@ -57,7 +57,7 @@ func TestTheBarAboveCodeLeadsToItsLinesInTheFileAndTheyLeadBack(t *testing.T) {
 // A table that is too wide scrolls in its own box; those of paths need not even do that.
 func TestTheTablesOfPathsFitAPhone(t *testing.T) {
 	browser, address := start(t)
-	for _, page := range []string{"/docs/originals", "/mini/"} {
+	for _, page := range []string{"/docs/generated/originals", "/mini/"} {
 		b := newTab(t, browser)
 		require.NoError(t, b.do(width(phone), open(address+page)))
 		wide, err := get[[]string](b, `[...document.querySelectorAll('.vp-doc table')].filter(t => t.scrollWidth > t.clientWidth + 1).map(t => t.innerText.slice(0, 80))`)

@@ -17,7 +17,7 @@ const markInSight = `(() => {
 func TestTheMenuShowsWhereTheReaderIsOnAServerAndInAFolder(t *testing.T) {
 	browser, address := start(t)
 	for _, page := range []string{
-		address + "/exercises/13-lease/", fromFolder("docs/originals.html"), address + "/CONTRIBUTING", fromFolder("CONTRIBUTING.html"),
+		address + "/exercises/13-lease/", fromFolder("docs/benchmarks.html"), address + "/CONTRIBUTING", fromFolder("CONTRIBUTING.html"),
 	} {
 		b := newTab(t, browser)
 		require.NoError(t, b.do(width(desktop), open(page), until(markInSight)), page)
@@ -50,7 +50,7 @@ func TestTheBarLeadsToTheListsOnAServerAndInAFolder(t *testing.T) {
 	browser, address := start(t)
 	for _, page := range []string{address + "/", fromFolder("index.html")} {
 		for _, c := range []struct{ name, to string }{
-			{"Chapters", "#the-chapters"}, {"Glossary", "/docs/glossary"}, {"Originals", "/docs/originals"},
+			{"Chapters", "#the-chapters"}, {"Playground", "/docs/playground"}, {"Glossary", "/docs/glossary"},
 		} {
 			b := newTab(t, browser)
 			require.NoError(t, b.do(width(desktop), open(page), in(`[...document.querySelectorAll('.VPNavBarMenu a')].find(a => a.innerText.trim() === "`+c.name+`").click()`),

@@ -144,7 +144,7 @@ func TestPicturesAreTaken(t *testing.T) {
 	b := newTab(t, browser)
 	for _, page := range []string{
 		"", "chapters/01-list-watch/", "chapters/01-list-watch/#build-it", "chapters/03-reflector/library#what-it-reports",
-		"chapters/01-list-watch/#questions", "exercises/03-reflector/", "docs/architecture", "docs/api", "docs/originals", "docs/glossary", "mini/", "source/informer/listwatch.go.html#L20", "source/informer/",
+		"chapters/01-list-watch/#questions", "exercises/03-reflector/", "docs/architecture", "docs/generated/api", "docs/generated/originals", "docs/glossary", "mini/", "source/informer/listwatch.go.html#L20", "source/informer/",
 	} {
 		for _, look := range []string{"light", "dark"} {
 			for _, pixels := range []int64{desktop, phone} {

@@ -1,4 +1,10 @@
-package course
+// Package gotest reads what a run of `go test -json` printed, and finds the first thing that went wrong.
+//
+//	output -> ReadLog -> Log -> Judge -> Failure -> Outcome or PlainCrash, in plain words
+//
+// It knows the words of go test, of testify and of Go's stack traces, but nothing about exercises. Neighbours: above
+// it, internal/course runs the tests, and tells a learner what to change and what to read.
+package gotest
 
 import (
 	"path"
@@ -25,7 +31,7 @@ const (
 )
 
 // Failure is the first thing that went wrong, taken out of a test run's
-// output. It is data: explain makes prose of it.
+// output. It is data: Outcome and PlainCrash make prose of it.
 type Failure struct {
 	Status   Status
 	Package  string // import path
@@ -40,16 +46,16 @@ type Failure struct {
 	Function string // the function there
 	Printed  string // what the code printed, as far as it can be told from the test's own words
 
-	Waits  []waiting // what goroutines in the reader's files were doing when all waited, or the time was up
+	Waits  []Waiting // what goroutines in the reader's files were doing when all waited, or the time was up
 	Passed int       // how many tests pass
 	Others []string  // the tests after Test that fail, too
 	Ended  Status    // how the last of all these ended the run, so that no test after it was run; empty if it did not
 }
 
-// judge finds the first failure of a run. packages is the order in which the
+// Judge finds the first failure of a run. packages is the order in which the
 // exercise lists them, and files are those in which a reader may look for the
 // reason.
-func judge(log *testLog, packages, files []string) Failure {
+func Judge(log *Log, packages, files []string) Failure {
 	if log.build != "" {
 		return Failure{Status: NoCompile, Detail: strings.TrimSpace(log.build)}
 	}
@@ -67,7 +73,7 @@ func judge(log *testLog, packages, files []string) Failure {
 	}
 	switch {
 	case len(log.packages) == 0:
-		return Failure{Status: Broken, Detail: strings.TrimSpace(log.other)}
+		return Failure{Status: Broken, Detail: strings.TrimSpace(log.Other)}
 	case log.ran() == 0:
 		return Failure{Status: NoTests}
 	default:
@@ -170,9 +176,9 @@ func (f *Failure) readChecks(output string) {
 			plain += "\n" + strings.TrimSpace(line)
 		}
 	}
-	f.Message = oneLine(messages)
+	f.Message = OneLine(messages)
 	if errorText == "" {
-		f.Message = oneLine(plain)
+		f.Message = OneLine(plain)
 		return
 	}
 	f.readError(errorText)
@@ -220,10 +226,10 @@ func (f *Failure) readError(text string) {
 		for _, end := range []string{"\nactual", "\nDiff:", "\n\n"} {
 			rest, _, _ = strings.Cut(rest, end)
 		}
-		return inUnits(oneLine(strings.TrimPrefix(strings.TrimLeft(rest, " "), ":")))
+		return inUnits(OneLine(strings.TrimPrefix(strings.TrimLeft(rest, " "), ":")))
 	}
 	f.Expected, f.Actual = side("expected"), side("actual")
-	switch first := oneLine(text); {
+	switch first := OneLine(text); {
 	case f.Expected != "" && f.Actual != "":
 	case first == "Should be true":
 		f.Expected, f.Actual = "true", "false"
@@ -266,4 +272,5 @@ func withoutFrame(output string) string {
 	return out.String()
 }
 
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+// OneLine joins the lines of a text.
+func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

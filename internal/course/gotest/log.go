@@ -1,4 +1,4 @@
-package course
+package gotest
 
 import (
 	"bufio"
@@ -31,23 +31,23 @@ type testRun struct {
 	output strings.Builder
 }
 
-// testLog is the whole of a `go test -json` run.
-type testLog struct {
+// Log is the whole of a `go test -json` run.
+type Log struct {
 	packages []*packageRun
 	build    string          // what the compiler or vet said
-	other    string          // lines that are not JSON: the go command's own errors
-	raw      strings.Builder // what go test prints without -json
+	Other    string          // lines that are not JSON: the go command's own errors
+	Raw      strings.Builder // what go test prints without -json
 }
 
-// readTestLog never fails: a line that is not JSON is kept as other.
-func readTestLog(r io.Reader) *testLog {
-	log := &testLog{}
+// ReadLog never fails: a line that is not JSON is kept in Other.
+func ReadLog(r io.Reader) *Log {
+	log := &Log{}
 	sc := bufio.NewScanner(r)
 	sc.Buffer(nil, 16<<20)
 	for sc.Scan() {
 		var e testEvent
 		if err := json.Unmarshal(sc.Bytes(), &e); err != nil || e.Action == "" {
-			log.other += sc.Text() + "\n"
+			log.Other += sc.Text() + "\n"
 			continue
 		}
 		log.add(e)
@@ -55,8 +55,8 @@ func readTestLog(r io.Reader) *testLog {
 	return log
 }
 
-func (l *testLog) add(e testEvent) {
-	l.raw.WriteString(e.Output)
+func (l *Log) add(e testEvent) {
+	l.Raw.WriteString(e.Output)
 	if e.Action == "build-output" {
 		if !strings.HasPrefix(e.Output, "# ") {
 			l.build += e.Output
@@ -85,7 +85,7 @@ func (l *testLog) add(e testEvent) {
 	}
 }
 
-func (l *testLog) pkg(name string) *packageRun {
+func (l *Log) pkg(name string) *packageRun {
 	for _, p := range l.packages {
 		if p.pkg == name {
 			return p
@@ -158,10 +158,10 @@ func (p *packageRun) around(t *testRun) string {
 	return text.String()
 }
 
-// finish makes of a failed binary's log what go test would have made of it.
+// Finish makes of a failed binary's log what go test would have made of it.
 // test2json alone says nothing about the package after a crash, and counts the test
 // that was interrupted as failed.
-func (l *testLog) finish() {
+func (l *Log) Finish() {
 	for _, p := range l.packages {
 		p.failed = true
 		for _, t := range p.tests {
@@ -173,7 +173,7 @@ func (l *testLog) finish() {
 }
 
 // ran counts the tests that were run and not skipped.
-func (l *testLog) ran() int {
+func (l *Log) ran() int {
 	n := 0
 	for _, p := range l.packages {
 		for _, t := range p.tests {

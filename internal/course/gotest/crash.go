@@ -1,4 +1,4 @@
-package course
+package gotest
 
 import (
 	"fmt"
@@ -11,6 +11,12 @@ import (
 
 // timedOut is how the panic begins with which Go stops tests that take too long.
 const timedOut = "panic: test timed out after "
+
+// Crash finds what Go says about a crash in what a program printed, and the innermost call in one of files.
+func Crash(output string, files []string) (f Failure, crashed bool) {
+	f.readPlace(output, files)
+	return f, f.readCrash(output, files)
+}
 
 // readCrash recognises what Go says about a crash, and reports whether there was one. What follows from
 // a data race may be anything, so the race counts.
@@ -52,9 +58,9 @@ func (f *Failure) readEnd(output string, files []string) bool {
 // outlived reports whether goroutines still wait after their test.
 func outlived(panics string) bool { return strings.Contains(panics, "blocked goroutines remain") }
 
-// plainCrash says in plain words what a crash means and, where one can tell,
+// PlainCrash says in plain words what a crash means and, where one can tell,
 // what to do.
-func (f Failure) plainCrash() string {
+func (f Failure) PlainCrash() string {
 	switch f.Status {
 	case TimedOut:
 		return fmt.Sprintf("the code was still running after %s and was stopped: %s", f.Detail, plainWaits(f.Waits))

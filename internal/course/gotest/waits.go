@@ -1,4 +1,4 @@
-package course
+package gotest
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 )
 
 // waiting is what a goroutine was doing in one of the reader's files when the tests were stopped.
-type waiting struct {
+type Waiting struct {
 	Function string // "Queue.Get"
 	In       string
 	Line     int
@@ -16,7 +16,7 @@ type waiting struct {
 
 // waitsIn reads the stacks of all goroutines, and returns those that are in one of files. If one of
 // these could go on at once, it alone keeps the test from ending, whatever the others wait for.
-func waitsIn(output string, files []string) (waits []waiting) {
+func waitsIn(output string, files []string) (waits []Waiting) {
 	for _, stack := range strings.Split(output, "\ngoroutine ")[1:] {
 		header, frames, _ := strings.Cut(stack, "\n")
 		_, state, _ := strings.Cut(header, "[")
@@ -25,23 +25,23 @@ func waitsIn(output string, files []string) (waits []waiting) {
 		frames, _, _ = strings.Cut(frames, "\ncreated by ")
 		var f Failure
 		f.readPlace("\n"+frames, files)
-		w := waiting{f.Function, f.In, f.Line, state}
+		w := Waiting{f.Function, f.In, f.Line, state}
 		if f.Line > 0 && !slices.Contains(waits, w) {
 			waits = append(waits, w)
 		}
 	}
-	if i := slices.IndexFunc(waits, waiting.runs); i >= 0 {
+	if i := slices.IndexFunc(waits, Waiting.runs); i >= 0 {
 		return waits[i : i+1]
 	}
 	// On a busy machine the runtime may not get hold of a goroutine that runs without a pause, and has
 	// no stack of it.
 	if strings.Contains(output, "goroutine running on other thread; stack unavailable") || strings.Contains(output, " [runnable") {
-		return []waiting{{State: "running"}}
+		return []Waiting{{State: "running"}}
 	}
 	return waits
 }
 
-func (w waiting) runs() bool { return strings.HasPrefix(w.State, "run") }
+func (w Waiting) runs() bool { return strings.HasPrefix(w.State, "run") }
 
 const (
 	endlessLoop = "a loop never ends, or each write causes the next"
@@ -50,7 +50,7 @@ const (
 
 // plainWaits explains what goroutines were doing. If none of them is in the reader's files, it says what
 // may be missing.
-func plainWaits(waits []waiting) string {
+func plainWaits(waits []Waiting) string {
 	if len(waits) == 0 {
 		return "the test waits for something that never happens. Look for a channel that no goroutine sends to or closes, " +
 			"a Cond without Signal or Broadcast, a WaitGroup without Done, and a mutex that stays locked"
@@ -63,7 +63,7 @@ func plainWaits(waits []waiting) string {
 }
 
 // plain explains the states of the runtime's stack traces.
-func (w waiting) plain() string {
+func (w Waiting) plain() string {
 	if w.In == "" {
 		return endlessLoop
 	}

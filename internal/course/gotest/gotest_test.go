@@ -1,4 +1,4 @@
-package course
+package gotest
 
 import (
 	"encoding/json"
@@ -25,7 +25,7 @@ func asJSON(t *testing.T, test, output string) string {
 
 func judged(t *testing.T, output string) Failure {
 	t.Helper()
-	return judge(readTestLog(strings.NewReader(asJSON(t, "TestX", output))), []string{"./lib"}, []string{"lib/a.go"})
+	return Judge(ReadLog(strings.NewReader(asJSON(t, "TestX", output))), []string{"./lib"}, []string{"lib/a.go"})
 }
 
 func TestAnAssertionIsTakenApartIntoExpectedActualAndMeaning(t *testing.T) {
@@ -53,24 +53,24 @@ func TestAnAssertionIsTakenApartIntoExpectedActualAndMeaning(t *testing.T) {
 `)
 	assert.Equal(t, Failure{Status: Failing, Package: "example.com/x/lib", Test: "TestX", At: "a_test.go:41",
 		Expected: `"812"`, Actual: `"811"`, Message: "a watch that resumes too early delivers events twice"}, f)
-	assert.Equal(t, `a watch that resumes too early delivers events twice (expected "812", but got "811").`, f.outcome("unused"))
+	assert.Equal(t, `a watch that resumes too early delivers events twice (expected "812", but got "811").`, f.Outcome("unused"))
 }
 
 func TestOtherAssertionsKeepTheirOwnWords(t *testing.T) {
 	testify := func(text string) Failure {
 		return judged(t, "    a_test.go:9: \n        \tError Trace:\t/x/a_test.go:9\n        \tError:      \t"+text+"\n        \tTest:       \tTestX\n")
 	}
-	assert.Equal(t, "expected true, but got false. Why.", testify("Should be true").outcome("why"))
-	assert.Equal(t, "got nil. Why.", testify("Both arguments must be pointers").outcome("why"))
-	assert.Equal(t, "expected false, but got true.", testify("Should be false").outcome(""))
-	assert.Equal(t, "Received unexpected error: boom. Why.", testify("Received unexpected error:\n        \t            \tboom").outcome("why"))
-	assert.Equal(t, `"[a]" should have 2 item(s), but has 1.`, testify(`"[a]" should have 2 item(s), but has 1`).outcome(""))
+	assert.Equal(t, "expected true, but got false. Why.", testify("Should be true").Outcome("why"))
+	assert.Equal(t, "got nil. Why.", testify("Both arguments must be pointers").Outcome("why"))
+	assert.Equal(t, "expected false, but got true.", testify("Should be false").Outcome(""))
+	assert.Equal(t, "Received unexpected error: boom. Why.", testify("Received unexpected error:\n        \t            \tboom").Outcome("why"))
+	assert.Equal(t, `"[a]" should have 2 item(s), but has 1.`, testify(`"[a]" should have 2 item(s), but has 1`).Outcome(""))
 
 	assert.Equal(t, "expected [1s 2s], but got [500ms].",
-		testify("Not equal: \n        \t            \texpected: []time.Duration{1000000000, 2000000000}\n        \t            \tactual  : []time.Duration{500000000}").outcome(""))
+		testify("Not equal: \n        \t            \texpected: []time.Duration{1000000000, 2000000000}\n        \t            \tactual  : []time.Duration{500000000}").Outcome(""))
 
 	f := judged(t, "    a_test.go:7: the second list\n        must start at 7\n    a_test.go:8: not this\n")
-	assert.Equal(t, "the second list must start at 7.", f.outcome(""))
+	assert.Equal(t, "the second list must start at 7.", f.Outcome(""))
 	assert.Equal(t, "a_test.go:7", f.At)
 }
 
@@ -94,7 +94,7 @@ func TestCrashesAreToldApart(t *testing.T) {
 			bubble("chan receive (durable)", "x/lib.later(0x1)", "b_test.go:3") + bubble("sync.WaitGroup.Wait (durable)", "x/lib.(*Pool[...]).Run(0x1)", "a.go:24") +
 			bubble("sync.Cond.Wait (durable)", "x/lib.(*Pool[...]).Get.func1()", "a.go:15") + bubble("sync.Cond.Wait (durable)", "x/lib.(*Pool[...]).Get.func1()", "a.go:15"), Deadlocked,
 			"nothing can go on: Pool.Run (lib/a.go:24) waits in WaitGroup.Wait: a Done is missing, or a goroutine doesn't end; " +
-				"Pool.Get (lib/a.go:15) waits in Cond.Wait: a Signal or Broadcast is missing, or its condition never becomes true."},
+				"Pool.Get (lib/a.go:15) waits in Cond.Wait: a Signal or Broadcast is missing, or its condition never becomes true"},
 		{"panic: deadlock: main bubble goroutine has exited but blocked goroutines remain\n\ngoroutine 5 [running]:\n\n" +
 			bubble("chan receive (durable)", "x/lib.Follow.func1()", "a.go:9"), Deadlocked,
 			"still waiting: Follow (lib/a.go:9) waits to receive from a channel; no goroutine sends to it or closes it. If your code started it"},
@@ -115,55 +115,8 @@ func TestCrashesAreToldApart(t *testing.T) {
 	} {
 		f := judged(t, c.output)
 		assert.Equal(t, c.status, f.Status, c.output)
-		r := &Repo{Root: t.TempDir(), Module: "example.com/x"}
-		assert.Contains(t, r.happened(f, ""), c.want)
+		assert.Contains(t, f.PlainCrash(), c.want)
 	}
-}
-
-// Of an exercise with many functions, one is worth more than the name of a file.
-func TestOfManyFunctionsTheOneThatPanicsIsNamed(t *testing.T) {
-	r := &Repo{Root: t.TempDir(), Module: "example.com/x"}
-	e := Exercise{Function: []string{"A", "B", "C", "D"}}
-	panics := Failure{Status: Panicked, Test: "TestX", Detail: "boom", Function: "C", In: "my/a.go", Line: 3}
-	assert.Contains(t, oneLine(r.explain(e, panics, "my/a.go")), "the code panics in C (my/a.go:3): boom. Change C in my/a.go.")
-	panics.Function = "helper"
-	assert.Contains(t, oneLine(r.explain(e, panics, "my/a.go")), "the code panics in helper (my/a.go:3): boom. Change my/a.go.")
-	waits := Failure{Status: Deadlocked, Test: "TestX", Function: "C", Waits: []waiting{{"C", "my/a.go", 3, "sync.Cond.Wait"}}}
-	assert.Contains(t, oneLine(r.explain(e, waits, "my/a.go")), "Change my/a.go.", "the Signal may be missing anywhere")
-}
-
-// test2json takes the words of a panic for those of the test around the subtest that panicked.
-func TestAPanicInASubtestIsExplainedAsAPanic(t *testing.T) {
-	around := strings.ReplaceAll(asJSON(t, "TestX", "--- FAIL: TestX (0.00s)\npanic: runtime error: invalid memory address or nil pointer dereference [recovered, repanicked]\n\nlib.F()\n\t/x/lib/a.go:12 +0x4\n"), `{"Action":"run"`, `{"Action":"start"`)
-	run := `{"Action":"run","Package":"example.com/x/lib","Test":"TestX"}` + "\n"
-	f := judge(readTestLog(strings.NewReader(run+asJSON(t, "TestX/case", "--- FAIL: TestX/case (0.00s)\n")+around)), []string{"./lib"}, []string{"lib/a.go"})
-	assert.Equal(t, Failure{Status: Panicked, Package: "example.com/x/lib", Test: "TestX/case", In: "lib/a.go", Line: 12, Function: "F",
-		Detail: "runtime error: invalid memory address or nil pointer dereference", Ended: Panicked}, f)
-
-	f = judge(readTestLog(strings.NewReader(run+asJSON(t, "TestX/case", "    a_test.go:1: wrong\n")+asJSON(t, "TestX/later", "")+around)), []string{"./lib"}, []string{"lib/a.go"})
-	assert.Equal(t, Failing, f.Status, "the panic is that of a later case")
-	assert.Equal(t, "wrong", f.Message)
-}
-
-func TestAProgramThatEndsItselfIsNotTakenForAPass(t *testing.T) {
-	log := readTestLog(strings.NewReader(`{"Action":"run","Package":"x/lib","Test":"TestX"}
-{"Action":"output","Package":"x/lib","Output":"exit status 2\n"}
-{"Action":"fail","Package":"x/lib"}
-`))
-	f := judge(log, []string{"./lib"}, []string{"lib/a.go"})
-	assert.Equal(t, Panicked, f.Status)
-	assert.Contains(t, f.Detail, "os.Exit")
-}
-
-func TestTheInnermostFirstFailureCountsInTheOrderOfTheExercise(t *testing.T) {
-	log := readTestLog(strings.NewReader(
-		strings.ReplaceAll(asJSON(t, "TestLater", "    b_test.go:1: other\n"), "x/lib", "x/chapters/01-a") +
-			asJSON(t, "TestX", "") + asJSON(t, "TestX/first_case", "    a_test.go:1: inner\n") + asJSON(t, "TestZ", "")))
-	f := judge(log, []string{"./lib", "./chapters/01-a"}, nil)
-	assert.Equal(t, "TestX/first_case", f.Test)
-	assert.Equal(t, "inner", f.Message)
-	f = judge(log, []string{"./chapters/01-a", "./lib"}, nil)
-	assert.Equal(t, "TestLater", f.Test)
 }
 
 // One rounding is off, and 20 of 21 tests hold: whoever hears of the first only gives up too early.
@@ -172,61 +125,102 @@ func TestAllTestsAreCountedUpToTheOneThatEndsTheRun(t *testing.T) {
 		return strings.ReplaceAll(strings.SplitN(asJSON(t, test, ""), "\n{\"Action\":\"fail\",\"Package\":\"example.com/x/lib\"}", 2)[0], `"fail"`, `"pass"`)
 	}
 	fails := func(test, output string) string { return asJSON(t, test, output) }
-	count := func(all ...string) (Failure, string) {
-		f := judge(readTestLog(strings.NewReader(strings.Join(all, ""))), []string{"./lib"}, []string{"lib/a.go"})
-		return f, Exercise{Tests: make([]string, 6)}.count(f, nil) + " " + f.others()
+	count := func(all ...string) Failure {
+		return Judge(ReadLog(strings.NewReader(strings.Join(all, ""))), []string{"./lib"}, []string{"lib/a.go"})
 	}
 
-	f, said := count(passes("TestA"), fails("TestB", "    a_test.go:1: wrong\n"), passes("TestC"), fails("TestD", "    a_test.go:2: too\n"), passes("TestE"), fails("TestF", ""))
+	f := count(passes("TestA"), fails("TestB", "    a_test.go:1: wrong\n"), passes("TestC"), fails("TestD", "    a_test.go:2: too\n"), passes("TestE"), fails("TestF", ""))
 	assert.Equal(t, "wrong", f.Message)
-	assert.Equal(t, `3 of 6 tests pass. Also failing: "D" and "F".`, said)
+	assert.Equal(t, 3, f.Passed)
+	assert.Equal(t, []string{"TestD", "TestF"}, f.Others)
+	assert.Empty(t, f.Ended)
 
-	f, said = count(fails("TestA", ""), fails("TestB", ""), fails("TestC", ""), fails("TestD", ""), fails("TestE", ""), fails("TestF", ""))
+	f = count(fails("TestA", ""), fails("TestB", ""), fails("TestC", ""))
 	assert.Equal(t, "TestA", f.Test)
-	assert.Equal(t, `0 of 6 tests pass. Also failing: "B", "C", "D", "E" and "F".`, said)
-
-	assert.Equal(t, `Also failing: "B", "C", "D", "E", "F" and 2 more.`,
-		Failure{Others: []string{"TestB", "TestC", "TestD", "TestE", "TestF", "TestG", "TestH"}}.others())
+	assert.Zero(t, f.Passed)
+	assert.Equal(t, []string{"TestB", "TestC"}, f.Others)
 
 	deadlock := "--- FAIL: TestC (0.00s)\npanic: deadlock: all goroutines in bubble are blocked [recovered, repanicked]\n\n" + bubble("select", "x/lib.Run()", "a.go:7")
-	f, said = count(passes("TestA"), fails("TestB", "    a_test.go:1: wrong\n"), fails("TestC", deadlock))
+	f = count(passes("TestA"), fails("TestB", "    a_test.go:1: wrong\n"), fails("TestC", deadlock))
 	assert.Equal(t, Failing, f.Status, "what comes later is not the reason")
 	assert.Equal(t, "wrong", f.Message)
-	assert.Equal(t, `1 of 6 tests pass. The code waits forever in "C", so later tests weren't run (3). Also failing: "C".`, said)
+	assert.Equal(t, 1, f.Passed)
+	assert.Equal(t, []string{"TestC"}, f.Others)
+	assert.Equal(t, Deadlocked, f.Ended)
 
-	f, said = count(passes("TestA"), passes("TestB"), fails("TestC", deadlock))
+	f = count(passes("TestA"), passes("TestB"), fails("TestC", deadlock))
 	assert.Equal(t, Deadlocked, f.Status)
-	assert.Equal(t, "2 of 6 tests pass. The code waits forever in the test below, so later tests weren't run (3). ", said)
+	assert.Equal(t, 2, f.Passed)
+	assert.Equal(t, Deadlocked, f.Ended)
 
 	// A check that fails leaves the test's goroutines behind.
 	left := "    a_test.go:9: Done woke no worker\n--- FAIL: TestC (0.00s)\npanic: deadlock: main bubble goroutine has exited but blocked goroutines remain\n\n" + bubble("sync.Cond.Wait", "x/lib.Get()", "a.go:7")
-	f, said = count(passes("TestA"), passes("TestB"), fails("TestC", left))
+	f = count(passes("TestA"), passes("TestB"), fails("TestC", left))
 	assert.Equal(t, Failing, f.Status)
 	assert.Equal(t, "Done woke no worker", f.Message)
-	assert.Contains(t, said, "The code waits forever in the test below, so later tests weren't run (3).")
+	assert.Equal(t, Deadlocked, f.Ended)
 
-	f, _ = count(passes("TestA"), fails("TestB", "WARNING: DATA RACE\n"), passes("TestC"))
+	f = count(passes("TestA"), fails("TestB", "WARNING: DATA RACE\n"), passes("TestC"))
 	assert.Equal(t, Raced, f.Status)
 	assert.Empty(t, f.Ended, "the tests after a data race are run")
-	f, said = count(passes("TestA"), fails("TestB", "WARNING: DATA RACE\npanic: boom\n"))
+	f = count(passes("TestA"), fails("TestB", "WARNING: DATA RACE\npanic: boom\n"))
 	assert.Equal(t, Raced, f.Status)
-	assert.Equal(t, "1 of 6 tests pass. The code panics in the test below, so later tests weren't run (4). ", said)
+	assert.Equal(t, 1, f.Passed)
+	assert.Equal(t, Panicked, f.Ended)
+}
+
+// test2json takes the words of a panic for those of the test around the subtest that panicked.
+func TestAPanicInASubtestIsExplainedAsAPanic(t *testing.T) {
+	around := strings.ReplaceAll(asJSON(t, "TestX", "--- FAIL: TestX (0.00s)\npanic: runtime error: invalid memory address or nil pointer dereference [recovered, repanicked]\n\nlib.F()\n\t/x/lib/a.go:12 +0x4\n"), `{"Action":"run"`, `{"Action":"start"`)
+	run := `{"Action":"run","Package":"example.com/x/lib","Test":"TestX"}` + "\n"
+	f := Judge(ReadLog(strings.NewReader(run+asJSON(t, "TestX/case", "--- FAIL: TestX/case (0.00s)\n")+around)), []string{"./lib"}, []string{"lib/a.go"})
+	assert.Equal(t, Failure{Status: Panicked, Package: "example.com/x/lib", Test: "TestX/case", In: "lib/a.go", Line: 12, Function: "F",
+		Detail: "runtime error: invalid memory address or nil pointer dereference", Ended: Panicked}, f)
+
+	f = Judge(ReadLog(strings.NewReader(run+asJSON(t, "TestX/case", "    a_test.go:1: wrong\n")+asJSON(t, "TestX/later", "")+around)), []string{"./lib"}, []string{"lib/a.go"})
+	assert.Equal(t, Failing, f.Status, "the panic is that of a later case")
+	assert.Equal(t, "wrong", f.Message)
+}
+
+func TestAProgramThatEndsItselfIsNotTakenForAPass(t *testing.T) {
+	log := ReadLog(strings.NewReader(`{"Action":"run","Package":"x/lib","Test":"TestX"}
+{"Action":"output","Package":"x/lib","Output":"exit status 2\n"}
+{"Action":"fail","Package":"x/lib"}
+`))
+	f := Judge(log, []string{"./lib"}, []string{"lib/a.go"})
+	assert.Equal(t, Panicked, f.Status)
+	assert.Contains(t, f.Detail, "os.Exit")
+}
+
+func TestTheInnermostFirstFailureCountsInTheOrderOfTheExercise(t *testing.T) {
+	log := ReadLog(strings.NewReader(
+		strings.ReplaceAll(asJSON(t, "TestLater", "    b_test.go:1: other\n"), "x/lib", "x/chapters/01-a") +
+			asJSON(t, "TestX", "") + asJSON(t, "TestX/first_case", "    a_test.go:1: inner\n") + asJSON(t, "TestZ", "")))
+	f := Judge(log, []string{"./lib", "./chapters/01-a"}, nil)
+	assert.Equal(t, "TestX/first_case", f.Test)
+	assert.Equal(t, "inner", f.Message)
+	f = Judge(log, []string{"./chapters/01-a", "./lib"}, nil)
+	assert.Equal(t, "TestLater", f.Test)
 }
 
 func TestAGoCommandThatCannotStartIsReportedInItsOwnWords(t *testing.T) {
-	f := judge(readTestLog(strings.NewReader("go: no such tool \"compile\"\n")), nil, nil)
+	f := Judge(ReadLog(strings.NewReader("go: no such tool \"compile\"\n")), nil, nil)
 	assert.Equal(t, Failure{Status: Broken, Detail: `go: no such tool "compile"`}, f)
 }
 
-func TestTestNamesReadAsSentences(t *testing.T) {
-	for name, want := range map[string]string{
-		"TestACursorResumesAfterTheLastBookmark":       "A cursor resumes after the last bookmark",
-		"TestA410GoneStartsARelist/paged_list":         "A 410 gone starts a relist (paged list)",
-		"TestTheHTTPStatusIsKept":                      "The HTTP status is kept",
-		"Test_a_name_with_underscores":                 "a name with underscores",
-		"TestX/a/b":                                    "X (a, b)",
-		"TestABookmarkOnlyMovesTheResourceVersion/RV1": "A bookmark only moves the resource version (RV1)",
-	} {
-		assert.Equal(t, want, sentence(name))
-	}
+func TestOnlyWhatTheCodePrintsCountsAsPrinted(t *testing.T) {
+	assert.Equal(t, "hello\n  indented\nby hand", printed(`=== RUN   TestX
+hello
+  indented
+    x_test.go:12: 
+        	Error Trace:	/x/x_test.go:12
+        	Error:      	Not equal
+by hand
+--- FAIL: TestX (0.00s)
+panic: no
+
+goroutine 7 [running]:
+lib.F()
+	/x/lib/a.go:12 +0x4
+`))
 }

@@ -1,8 +1,7 @@
-package course
+package gotest
 
 import (
 	"fmt"
-	"path"
 	"strconv"
 	"strings"
 )
@@ -36,7 +35,7 @@ func printed(output string) string {
 		if strings.HasPrefix(line, "ok  \t") || strings.HasPrefix(line, "exit status ") {
 			continue
 		}
-		lines = append(lines, short(line))
+		lines = append(lines, Short(line))
 	}
 	if left := len(lines) - mostPrinted; left > 0 {
 		lines = append([]string{fmt.Sprintf("... %d lines before these", left)}, lines[left:]...)
@@ -44,30 +43,20 @@ func printed(output string) string {
 	return strings.Join(lines, "\n")
 }
 
-// markLogs moves what tests log to the left edge, where it counts as printed: go
-// test writes t.Log and t.Error alike, and only the source tells them apart.
-func (r *Repo) markLogs(log *testLog, extra map[string]string) {
-	source := map[string][]string{}
-	isLog := func(dir, at string) bool {
-		name, number, _ := strings.Cut(at, ":")
-		file := path.Join(dir, name)
-		if mine, ok := extra[file]; ok {
-			file = mine
-		}
-		if _, known := source[file]; !known {
-			text, _ := r.read(file) // a file that cannot be read has no lines
-			source[file] = strings.Split(string(text), "\n")
-		}
-		n, err := strconv.Atoi(number)
-		return err == nil && n <= len(source[file]) && strings.Contains(source[file][n-1], ".Log")
-	}
-	for _, p := range log.packages {
+// MarkLogs moves what tests log to the left edge, where it counts as printed: go
+// test writes t.Log and t.Error alike, and only the source, which isLog reads, tells
+// them apart.
+func (l *Log) MarkLogs(isLog func(pkg, file string, line int) bool) {
+	for _, p := range l.packages {
 		for _, t := range p.tests {
 			text := t.output.String()
 			t.output.Reset()
 			for line := range strings.Lines(text) {
-				if at, _, ok := checkLine(strings.TrimRight(line, "\r\n")); ok && isLog(r.packageDir(p.pkg), at) {
-					line = strings.TrimLeft(line, " ")
+				if at, _, ok := checkLine(strings.TrimRight(line, "\r\n")); ok {
+					file, number, _ := strings.Cut(at, ":")
+					if n, err := strconv.Atoi(number); err == nil && isLog(p.pkg, file, n) {
+						line = strings.TrimLeft(line, " ")
+					}
 				}
 				t.output.WriteString(line)
 			}
