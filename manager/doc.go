@@ -19,8 +19,10 @@
 //   - cache is where the client's reads come from. It says which watches your program opens.
 //   - controller runs the workers. Its Options say how requests are retried, ordered and stopped.
 //
-// Then follow an event: source brings it, predicate drops it or lets it pass, and handler decides
-// which objects to reconcile because of it.
+// Then follow an event: package informer gets it from a watch, source brings it, predicate drops it
+// or lets it pass, handler decides which objects to reconcile because of it, and workqueue keeps
+// their names until a worker takes one. docs/architecture.md names the functions, under "How an
+// event travels".
 //
 // # The files
 //

@@ -109,6 +109,7 @@ func (q *Queue[T]) Add(item T) { q.insert(item, Causes{Count: 1}) }
 // AddBecause is Add with a reason, which the worker finds in Work.Causes.
 func (q *Queue[T]) AddBecause(item T, reason string) { q.insert(item, because(reason)) }
 
+// insert is for what's added at once; DelayingQueue.addWith is for what may come later.
 func (q *Queue[T]) insert(item T, causes Causes) {
 	if q.lockAndInsert(item, q.group(item), causes) {
 		q.meter.added(1)

@@ -102,7 +102,8 @@ type Informers interface {
 }
 
 // Informer is one informer of a cache. Its methods have client-go's types, because a user's own
-// code may call them; the implementation is informer.Informer.
+// code may call them. A caller gets a publicInformer, for one namespace or several; behind it, a
+// clientgoInformer for each passes the calls on to an informer.Informer, which lists and watches.
 type Informer interface {
 	// AddEventHandler adds a handler, which first gets all existing objects.
 	AddEventHandler(

@@ -182,11 +182,13 @@ func (w *removableKind) note(ctx context.Context, err error) error {
 		return err // it says nothing about the kind
 	}
 	if err == nil && w.first404.IsZero() {
-		return w.served()
+		w.answered()
+		return nil
 	}
 	says, instead := w.ask(ctx)
 	if err == nil && says != saysMoved {
-		return w.served()
+		w.answered()
+		return nil
 	}
 	now := time.Now()
 	if w.first404.IsZero() {
@@ -205,11 +207,10 @@ func (w *removableKind) note(ctx context.Context, err error) error {
 	}
 }
 
-// served notes that the server has answered for the kind.
-func (w *removableKind) served() error {
+// answered notes that the server has answered for the kind.
+func (w *removableKind) answered() {
 	w.removal, w.first404 = removal{}, time.Time{}
 	w.refusal.set(nil)
-	return nil
 }
 
 // stale returns the error of an informer that keeps its objects, although its path was answered

@@ -17,7 +17,7 @@ import (
 // publicInformer is the Informer of a gvkInformer that GetInformer returns: one for all namespaces.
 type publicInformer struct {
 	of        *gvkInformer
-	informers []sharedInformer[client.Object]
+	informers []clientgoInformer[client.Object]
 	synced    func() <-chan struct{}
 	removed   chan struct{} // closed by close
 

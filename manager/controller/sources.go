@@ -222,7 +222,7 @@ func (c *controlLoop[request]) endSources(cause error) {
 	}
 }
 
-// Unwatch implements Controller.
+// Unwatch is what the function Unwatch calls.
 func (c *controlLoop[request]) Unwatch(src TypedSource[request]) error {
 	if !reflect.ValueOf(src).Comparable() {
 		return fmt.Errorf("controller %s: the source %s cannot be told from others, because its "+

@@ -87,7 +87,7 @@ func (w *waits[request]) on(ref reconcile.ObjectRef) (found []waiting[request]) 
 	return found
 }
 
-// Wake implements Controller. If a request waits, a worker has run, and so the queue exists.
+// Wake implements reconcile.Waker. If a request waits, a worker has run, and so the queue exists.
 func (c *controlLoop[request]) Wake(ref reconcile.ObjectRef) {
 	found := c.waits.on(ref)
 	if len(found) == 0 {

@@ -26,20 +26,20 @@ var errGraceOver = errors.New("the controller stops, and its grace period is ove
 
 // run has the workers, from the moment the sources are ready until the last worker has ended.
 //
-// There are two contexts, because stopping means two things. One ends when no more requests should
-// be taken from the queue. The other one belongs to the reconciles, and ends when they should be
-// cut off; it has ctx's values, but doesn't end with it.
+// Stopping means two things, so the workers have two contexts. taking ends when no more requests
+// should be taken from the queue. working belongs to the reconciles, and ends when they should be cut
+// off; it has running's values, but doesn't end with it.
 //
-// start is Start's context. ctx may end before it, when the sources have ended with Warmup's.
-func (c *controlLoop[request]) run(start, ctx context.Context, queue *controllerQueue[request]) {
-	working, cutOff := context.WithCancelCause(context.WithoutCancel(ctx))
+// start is Start's context. running may end before it, when the sources have ended with Warmup's.
+func (c *controlLoop[request]) run(start, running context.Context, queue *controllerQueue[request]) {
+	working, cutOff := context.WithCancelCause(context.WithoutCancel(running))
 	defer cutOff(errStopped)
 	defer context.AfterFunc(start, func() {
 		if errors.Is(context.Cause(start), ErrStopNow) {
 			cutOff(errGraceOver)
 		}
 	})()
-	taking := ctx
+	taking := running
 	if c.options.DrainOnStop {
 		taking = working
 	}
@@ -50,7 +50,7 @@ func (c *controlLoop[request]) run(start, ctx context.Context, queue *controller
 	for range c.options.MaxConcurrentReconciles {
 		c.startWorker(&workers, taking, working, queue)
 	}
-	<-ctx.Done()
+	<-running.Done()
 	if errors.Is(context.Cause(start), ErrStopNow) {
 		cutOff(errGraceOver) // now, and not when AfterFunc's goroutine comes to it
 	}
@@ -58,7 +58,7 @@ func (c *controlLoop[request]) run(start, ctx context.Context, queue *controller
 		c.options.GracePeriod)
 	c.finish(working, cutOff, &workers, queue)
 	log.Info("Stopped")
-	c.record(trace.Event{Kind: trace.Stop, Reason: context.Cause(ctx).Error()})
+	c.record(trace.Event{Kind: trace.Stop, Reason: context.Cause(running).Error()})
 }
 
 // finish returns when the workers have ended. It cuts them off when the grace period is over.
@@ -140,9 +140,9 @@ func (c *controlLoop[request]) serve(taking, working context.Context, queue *con
 
 // process reconciles a request, and does what the answer says. Everything but the call itself is
 // deferred, because a reconciler may end the goroutine: then errGoexit is the answer.
-func (c *controlLoop[request]) process(ctx context.Context, queue *controllerQueue[request], w workqueue.Work[request]) {
+func (c *controlLoop[request]) process(working context.Context, queue *controllerQueue[request], w workqueue.Work[request]) {
 	defer queue.Done(w.Item)
-	ctx, leave, ok := c.enter(ctx, queue, w.Item)
+	ctx, leave, ok := c.enter(working, queue, w.Item)
 	if !ok {
 		return
 	}

@@ -54,8 +54,8 @@ func (*TypedEnqueueRequestForObject[object]) Generic(
 	enqueueObject(queue, ofGeneric(e))
 }
 
-func (*TypedEnqueueRequestForObject[object]) own() own {
-	return own{goType: reflect.TypeFor[*TypedEnqueueRequestForObject[object]](), sameRequest: true}
+func (*TypedEnqueueRequestForObject[object]) own() ownHandler {
+	return ownHandler{goType: reflect.TypeFor[*TypedEnqueueRequestForObject[object]](), sameRequest: true}
 }
 
 func enqueueObject(
@@ -149,8 +149,8 @@ func (m mapper[object, request]) Generic(
 	m.enqueue(ctx, queue, ofGeneric(e), e.Object)
 }
 
-func (mapper[object, request]) own() own {
-	return own{goType: reflect.TypeFor[mapper[object, request]]()}
+func (mapper[object, request]) own() ownHandler {
+	return ownHandler{goType: reflect.TypeFor[mapper[object, request]]()}
 }
 
 // String is the handler's name in the flight recorder.

@@ -20,7 +20,8 @@ import (
 // none was. The layer says who calls the handler: a source passes its controller's name.
 //
 // A handler's name is its String method's answer if it has one, otherwise its type. Explained
-// changes no priorities. A queue without priorities takes no reasons, and nothing is recorded.
+// changes no priorities. A queue that takes no reasons, as no controller's does, gets none, and
+// nothing is recorded.
 func Explained[object any, request comparable](
 	h TypedEventHandler[object, request], recorder *trace.Recorder, layer string,
 ) TypedEventHandler[object, request] {
@@ -44,19 +45,19 @@ func AddsSameRequest(h any) bool {
 	return known.sameRequest
 }
 
-// own describes a handler of this package. A user's type that embeds the handler also has its
+// ownHandler describes a handler of this package. A user's type that embeds the handler also has its
 // methods, and may replace some of them; goType tells the two apart.
-type own struct {
+type ownHandler struct {
 	goType      reflect.Type
 	sameRequest bool   // all events of an object add the same request
 	toKind      string // the kind that the requests name, if it's known
 }
 
 // ownOf returns false if the handler is a user's.
-func ownOf(h any) (own, bool) {
-	known, ok := h.(interface{ own() own })
+func ownOf(h any) (ownHandler, bool) {
+	known, ok := h.(interface{ own() ownHandler })
 	if !ok || known.own().goType != reflect.TypeOf(h) {
-		return own{}, false
+		return ownHandler{}, false
 	}
 	return known.own(), true
 }
@@ -150,8 +151,8 @@ type eventQueue[request comparable] struct {
 	added func(request)     // nil unless somebody listens; called before the add
 }
 
-// newEventQueue returns the queue itself if it has no priorities: wrapping it would hide its other
-// methods and gain nothing.
+// newEventQueue returns the queue itself if it isn't a controller's and takes no options: wrapping it
+// would hide its other methods and gain nothing.
 func newEventQueue[request comparable](
 	queue workqueue.TypedRateLimitingInterface[request], opts workqueue.AddOpts, added func(request),
 ) workqueue.TypedRateLimitingInterface[request] {

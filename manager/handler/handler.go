@@ -114,8 +114,8 @@ func (f TypedFuncs[object, request]) Generic(
 	}
 }
 
-func (TypedFuncs[object, request]) own() own {
-	return own{goType: reflect.TypeFor[TypedFuncs[object, request]]()}
+func (TypedFuncs[object, request]) own() ownHandler {
+	return ownHandler{goType: reflect.TypeFor[TypedFuncs[object, request]]()}
 }
 
 // WithLowPriorityWhenUnchanged gives the requests of your own handler a low priority if they come

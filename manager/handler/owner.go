@@ -118,8 +118,8 @@ func (h *ownerHandler[object]) Generic(
 	h.enqueue(queue, ofGeneric(e))
 }
 
-func (h *ownerHandler[object]) own() own {
-	return own{goType: reflect.TypeFor[*ownerHandler[object]](), toKind: h.owner.Kind}
+func (h *ownerHandler[object]) own() ownHandler {
+	return ownHandler{goType: reflect.TypeFor[*ownerHandler[object]](), toKind: h.owner.Kind}
 }
 
 // String is the handler's name in the flight recorder.

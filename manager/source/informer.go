@@ -100,7 +100,7 @@ func listen[object any, request comparable](
 	ctx context.Context, from cache.Informer, pipeline *pipeline[object, request],
 ) (*listening, error) {
 	registration, err := addHandler(from, informerHandler[object, request]{ctx, pipeline},
-		informer.HandlerOptions{Name: pipeline.layer, Coalesce: pipeline.byKey})
+		informer.HandlerOptions{Name: pipeline.layer, Coalesce: pipeline.merges})
 	if err != nil {
 		return nil, err
 	}

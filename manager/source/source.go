@@ -27,8 +27,8 @@
 // handler crashes the process. The context that a handler gets ends with the source; in
 // controller-runtime it ends when the handler returns.
 //
-// Neighbours: below it are a cache's informers, and packages event, predicate and handler. Above it
-// is the controller, which starts sources and gives them its queue.
+// Neighbours: below it are a cache's informers, packages event, predicate and handler, and the
+// controller, which starts sources and gives them its queue. Above it is the builder.
 package source
 
 import (
@@ -88,7 +88,7 @@ type pipeline[object any, request comparable] struct {
 	passes predicate.TypedPredicate[object]
 	queue  workqueue.TypedRateLimitingInterface[request]
 	layer  string // the controller's name; empty if the queue isn't a controller's
-	byKey  bool   // each event of an object adds the same request, so they may be merged
+	merges bool   // each event of an object adds the same request, so the informer may merge them
 }
 
 var errNilPredicate = errors.New("one of the source's predicates is nil")
@@ -98,7 +98,7 @@ func newPipeline[object any, request comparable](
 	to handler.TypedEventHandler[object, request], predicates []predicate.TypedPredicate[object],
 ) *pipeline[object, request] {
 	p := &pipeline[object, request]{
-		queue: queue, byKey: handler.AddsSameRequest(to) && len(predicates) == 0,
+		queue: queue, merges: handler.AddsSameRequest(to) && len(predicates) == 0,
 	}
 	var recorder *trace.Recorder
 	if known, ok := queue.(interface {

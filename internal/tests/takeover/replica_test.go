@@ -152,6 +152,11 @@ func (r *counter) count(ctx context.Context, request reconcile.Request) error {
 	return r.client.Update(ctx, &object)
 }
 
+// reporter has connections of its own. Without TLS, client-go's clients use http.DefaultTransport, and
+// the desk cuts their connections: one on which an answer has just arrived may be idle by then, and
+// the next request on it fails.
+var reporter = &http.Client{Transport: &http.Transport{}}
+
 // report says that a reconcile begins, and since when, or that it ends, and how.
 func (r *counter) report(ctx context.Context, what, object, how string) error {
 	query := url.Values{"object": {object}, "how": {how}}
@@ -159,7 +164,7 @@ func (r *counter) report(ctx context.Context, what, object, how string) error {
 	if err != nil {
 		return err
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := reporter.Do(request)
 	if err != nil {
 		return err
 	}

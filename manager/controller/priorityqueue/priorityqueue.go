@@ -14,8 +14,8 @@ import (
 // AddOpts says how items are added.
 type AddOpts = workqueue.AddOpts
 
-// PriorityQueue is the interface of the queue that sources and handlers get, if the queue has
-// priorities:
+// PriorityQueue is the interface of the queue that sources and handlers get from a controller. If
+// its queue has no priorities, the reasons count all the same:
 //
 //	if queue, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
 //		queue.AddWithOpts(priorityqueue.AddOpts{Priority: &low}, request)

@@ -28,12 +28,12 @@ func InformerOf[T informer.Object](
 
 func informerWithLog[T informer.Object](
 	i *informer.Informer[T], name string, resync time.Duration, log logr.Logger,
-) sharedInformer[T] {
-	return sharedInformer[T]{i, name, resync, log}
+) clientgoInformer[T] {
+	return clientgoInformer[T]{i, name, resync, log}
 }
 
-// sharedInformer is a value instead of a pointer, so that two of the same informer are equal.
-type sharedInformer[T informer.Object] struct {
+// clientgoInformer is a value instead of a pointer, so that two of the same informer are equal.
+type clientgoInformer[T informer.Object] struct {
 	informer *informer.Informer[T]
 	name     string
 	resync   time.Duration
@@ -41,10 +41,10 @@ type sharedInformer[T informer.Object] struct {
 }
 
 // String says which informer it is, for messages.
-func (s sharedInformer[T]) String() string { return fmt.Sprintf("%s (%p)", s.name, s.informer) }
+func (s clientgoInformer[T]) String() string { return fmt.Sprintf("%s (%p)", s.name, s.informer) }
 
 // AddEventHandler implements Informer.
-func (s sharedInformer[T]) AddEventHandler(
+func (s clientgoInformer[T]) AddEventHandler(
 	handler informer.ResourceEventHandler,
 ) (informer.ResourceEventHandlerRegistration, error) {
 	return s.AddHandler(handler, informer.HandlerOptions{})
@@ -52,7 +52,7 @@ func (s sharedInformer[T]) AddEventHandler(
 
 // AddEventHandlerWithResyncPeriod implements Informer. As in client-go, 0 means never, even if the
 // cache has a SyncPeriod.
-func (s sharedInformer[T]) AddEventHandlerWithResyncPeriod(
+func (s clientgoInformer[T]) AddEventHandlerWithResyncPeriod(
 	handler informer.ResourceEventHandler,
 	resyncPeriod time.Duration,
 ) (informer.ResourceEventHandlerRegistration, error) {
@@ -63,7 +63,7 @@ func (s sharedInformer[T]) AddEventHandlerWithResyncPeriod(
 const never time.Duration = -1
 
 // AddEventHandlerWithOptions implements Informer.
-func (s sharedInformer[T]) AddEventHandlerWithOptions(
+func (s clientgoInformer[T]) AddEventHandlerWithOptions(
 	handler informer.ResourceEventHandler,
 	options informer.ResourceEventHandlerOptions,
 ) (informer.ResourceEventHandlerRegistration, error) {
@@ -81,7 +81,7 @@ func ourOptions(options informer.ResourceEventHandlerOptions) (ours informer.Han
 
 // AddHandler is how a source adds its handler. A Resync of 0 means the cache's SyncPeriod; a
 // negative one means never.
-func (s sharedInformer[T]) AddHandler(
+func (s clientgoInformer[T]) AddHandler(
 	handler informer.ResourceEventHandler,
 	options informer.HandlerOptions,
 ) (informer.ResourceEventHandlerRegistration, error) {
@@ -98,7 +98,7 @@ func (s sharedInformer[T]) AddHandler(
 
 // RemoveEventHandler implements Informer. A running call goes on; the registration's Done says when
 // it has returned.
-func (s sharedInformer[T]) RemoveEventHandler(
+func (s clientgoInformer[T]) RemoveEventHandler(
 	handle informer.ResourceEventHandlerRegistration,
 ) error {
 	r, ok := handle.(*registration)
@@ -115,7 +115,7 @@ func (s sharedInformer[T]) RemoveEventHandler(
 //
 // If a function returns an error for an object, the object has no values in that index, and the
 // error is logged. In client-go it ends the process.
-func (s sharedInformer[T]) AddIndexers(indexers informer.Indexers) error {
+func (s clientgoInformer[T]) AddIndexers(indexers informer.Indexers) error {
 	functions := make(map[string]informer.IndexFunc[T], len(indexers))
 	for name, values := range indexers {
 		if values == nil {
@@ -139,18 +139,18 @@ func (s sharedInformer[T]) AddIndexers(indexers informer.Indexers) error {
 }
 
 // HasSynced implements Informer.
-func (s sharedInformer[T]) HasSynced() bool { return isClosed(s.informer.Synced()) }
+func (s clientgoInformer[T]) HasSynced() bool { return isClosed(s.informer.Synced()) }
 
 // HasSyncedChecker implements Informer.
-func (s sharedInformer[T]) HasSyncedChecker() informer.DoneChecker {
+func (s clientgoInformer[T]) HasSyncedChecker() informer.DoneChecker {
 	return doneChecker{"the informer of " + s.name, s.informer.Synced()}
 }
 
 // IsStopped implements Informer.
-func (s sharedInformer[T]) IsStopped() bool { return isClosed(s.informer.Stopped()) }
+func (s clientgoInformer[T]) IsStopped() bool { return isClosed(s.informer.Stopped()) }
 
 // WaitForSync waits until the first list is in the store. The error says why it isn't.
-func (s sharedInformer[T]) WaitForSync(ctx context.Context) error {
+func (s clientgoInformer[T]) WaitForSync(ctx context.Context) error {
 	return s.informer.WaitForSync(ctx)
 }
 
