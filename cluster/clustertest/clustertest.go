@@ -93,13 +93,8 @@ func up() (*cluster.Cluster, error) {
 // by default. It's etcd and the API server alone: no controller runs there.
 func WithGates(t testing.TB, gates ...string) *cluster.Cluster {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("needs a cluster, which -short leaves out")
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
-	defer cancel()
-	on, err := cluster.Up(ctx, cluster.Options{
-		Ephemeral: true, Out: os.Stderr, Parts: []cluster.Part{cluster.Etcd, cluster.APIServer},
+	return another(t, cluster.Options{
+		Parts: []cluster.Part{cluster.Etcd, cluster.APIServer},
 		Arguments: func(part cluster.Part, line []string) ([]string, error) {
 			if part == cluster.APIServer {
 				line = append(line, "--feature-gates="+strings.Join(gates, "=true,")+"=true")
@@ -107,15 +102,33 @@ func WithGates(t testing.TB, gates ...string) *cluster.Cluster {
 			return line, nil
 		},
 	})
+}
+
+// WithOriginals starts a second cluster, for one test, with other controllers of Kubernetes than usual; see
+// cluster.Options.Originals.
+func WithOriginals(t testing.TB, originals ...string) *cluster.Cluster {
+	t.Helper()
+	return another(t, cluster.Options{Originals: originals})
+}
+
+func another(t testing.TB, options cluster.Options) *cluster.Cluster {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs a cluster, which -short leaves out")
+	}
+	options.Ephemeral, options.Out = true, os.Stderr
+	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
+	defer cancel()
+	started, err := cluster.Up(ctx, options)
 	if err != nil {
-		t.Fatalf("no cluster with %v to test on: %v", gates, err)
+		t.Fatalf("no other cluster to test on: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := on.Down(context.Background()); err != nil {
-			t.Errorf("taking the cluster with %v down: %v", gates, err)
+		if err := started.Down(context.Background()); err != nil {
+			t.Errorf("taking the other cluster down: %v", err)
 		}
 	})
-	return on
+	return started
 }
 
 // Config returns the administrator's configuration for the cluster.

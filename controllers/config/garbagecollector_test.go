@@ -1,9 +1,6 @@
 package config_test
 
 import (
-	"context"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -13,7 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/loopwright/loopwright/cluster"
+	"github.com/loopwright/loopwright/cluster/clustertest"
 	"github.com/loopwright/loopwright/manager/client"
 )
 
@@ -22,19 +19,8 @@ const collecting = "optional/garbagecollector.yaml"
 
 // The rights of the garbage collector are wide: it must use all verbs, and need no other.
 func TestTheGarbageCollectorNeedsTheOptionalRulesAndNoOthers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a cluster, which -short leaves out")
-	}
-	options := cluster.Options{
-		Dir: filepath.Join(t.TempDir(), "state"), Ephemeral: true, Out: os.Stderr,
-		Originals: []string{"-garbage-collector-controller"},
-	}
-	// the cluster may have to be built
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
-	defer cancel()
-	t.Cleanup(func() { require.NoError(t, cluster.Down(context.Background(), options)) })
-	own, err := cluster.Up(ctx, options)
-	require.NoError(t, err)
+	ctx := t.Context()
+	own := clustertest.WithOriginals(t, "-garbage-collector-controller")
 	c, err := client.New(own.RESTConfig(), client.Options{})
 	require.NoError(t, err)
 	apply(t, c, collecting)

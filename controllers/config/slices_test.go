@@ -1,18 +1,14 @@
 package config_test
 
 import (
-	"context"
-	"os"
-	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/loopwright/loopwright/cluster"
+	"github.com/loopwright/loopwright/cluster/clustertest"
 	"github.com/loopwright/loopwright/manager/client"
 )
 
@@ -20,19 +16,8 @@ import (
 // slice away from the controller by its label, and gives it back: so first a name is taken, and
 // later there is a slice too many.
 func TestTheControllerForSlicesNeedsTheOptionalRulesAndNoOthers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a cluster, which -short leaves out")
-	}
-	options := cluster.Options{
-		Dir: filepath.Join(t.TempDir(), "state"), Ephemeral: true, Out: os.Stderr,
-		Originals: []string{"-endpointslice-controller"},
-	}
-	// the cluster may have to be built
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
-	defer cancel()
-	t.Cleanup(func() { require.NoError(t, cluster.Down(context.Background(), options)) })
-	own, err := cluster.Up(ctx, options)
-	require.NoError(t, err)
+	ctx := t.Context()
+	own := clustertest.WithOriginals(t, "-endpointslice-controller")
 	c, err := client.New(own.RESTConfig(), client.Options{})
 	require.NoError(t, err)
 	apply(t, c, optional)

@@ -3,8 +3,6 @@ package endpoints
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -16,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/rest"
 
-	"github.com/loopwright/loopwright/cluster"
+	"github.com/loopwright/loopwright/cluster/clustertest"
 	"github.com/loopwright/loopwright/controllers"
 	"github.com/loopwright/loopwright/manager"
 	"github.com/loopwright/loopwright/manager/client"
@@ -26,19 +24,7 @@ import (
 // The clusters of other tests run the original, and this one does not. Both of our controllers run,
 // in one manager.
 func startWithoutOriginals(t *testing.T) (*realCluster, *rest.Config) {
-	if testing.Short() {
-		t.Skip("needs a cluster, which -short leaves out")
-	}
-	options := cluster.Options{
-		Dir: filepath.Join(t.TempDir(), "state"), Ephemeral: true, Out: os.Stderr,
-		Originals: []string{"-endpointslice-controller"},
-	}
-	// the cluster may have to be built
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
-	t.Cleanup(cancel)
-	t.Cleanup(func() { require.NoError(t, cluster.Down(context.Background(), options)) })
-	own, err := cluster.Up(ctx, options)
-	require.NoError(t, err)
+	own := clustertest.WithOriginals(t, "-endpointslice-controller")
 	config := own.RESTConfig()
 	config.WarningHandlerWithContext = rest.NoWarnings{}
 	c, err := client.New(config, client.Options{})

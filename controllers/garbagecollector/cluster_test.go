@@ -2,8 +2,6 @@ package garbagecollector
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
-	"github.com/loopwright/loopwright/cluster"
+	"github.com/loopwright/loopwright/cluster/clustertest"
 	"github.com/loopwright/loopwright/controllers"
 	"github.com/loopwright/loopwright/manager"
 	"github.com/loopwright/loopwright/manager/client"
@@ -34,20 +32,8 @@ type realCluster struct {
 }
 
 func newCluster(t *testing.T, originals ...string) *realCluster {
-	if testing.Short() {
-		t.Skip("needs a cluster, which -short leaves out")
-	}
 	log.SetLogger(logr.Discard())
-	options := cluster.Options{
-		Dir: filepath.Join(t.TempDir(), "state"), Ephemeral: true, Out: os.Stderr,
-		Originals: originals,
-	}
-	// the cluster may have to be built
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
-	t.Cleanup(cancel)
-	t.Cleanup(func() { require.NoError(t, cluster.Down(context.Background(), options)) })
-	own, err := cluster.Up(ctx, options)
-	require.NoError(t, err)
+	own := clustertest.WithOriginals(t, originals...)
 	config := own.RESTConfig()
 	config.WarningHandlerWithContext = rest.NoWarnings{}
 	c, err := client.New(config, client.Options{})

@@ -69,11 +69,14 @@ func TestAnUpdatePassesIfItChangesWhatThePredicateLooksAt(t *testing.T) {
 		{"the generation", with(), with(func(p *corev1.Pod) { p.Generation = 2 }), changed{generation: true}},
 		{"the generation, backwards", with(func(p *corev1.Pod) { p.Generation = 2 }), with(), changed{generation: true}},
 		{"the version", with(), with(func(p *corev1.Pod) { p.ResourceVersion = "2" }), changed{version: true}},
+		{"the version, backwards", with(func(p *corev1.Pod) { p.ResourceVersion = "2" }), with(), changed{version: true}},
 		{"a label's value", with(), with(func(p *corev1.Pod) { p.Labels = map[string]string{"app": "db"} }), changed{labels: true}},
 		{"one label more", with(), with(func(p *corev1.Pod) { p.Labels["tier"] = "front" }), changed{labels: true}},
+		{"a label without a value for another one", with(func(p *corev1.Pod) { p.Labels = map[string]string{"app": ""} }), with(func(p *corev1.Pod) { p.Labels = map[string]string{"tier": ""} }), changed{labels: true}},
 		{"no labels any more", with(), with(func(p *corev1.Pod) { p.Labels = nil }), changed{labels: true}},
 		{"nil for an empty map of labels", with(func(p *corev1.Pod) { p.Labels = map[string]string{} }), with(func(p *corev1.Pod) { p.Labels = nil }), changed{}},
 		{"an annotation's value", with(), with(func(p *corev1.Pod) { p.Annotations["note"] = "b" }), changed{annotations: true}},
+		{"annotations that are printed alike", with(func(p *corev1.Pod) { p.Annotations = map[string]string{"a": "1", "b": "2"} }), with(func(p *corev1.Pod) { p.Annotations = map[string]string{"a": "1 b:2"} }), changed{annotations: true}},
 		{"no annotations any more", with(), with(func(p *corev1.Pod) { p.Annotations = nil }), changed{annotations: true}},
 		{"the status", with(), with(func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning }), changed{}},
 	} {
@@ -120,6 +123,7 @@ func TestAnUpdateThatLacksAnObjectIsDroppedAndLogged(t *testing.T) {
 		} {
 			log := logtest.Read(t)
 			require.False(t, p.Update(c.e), "%T", p)
+			require.Contains(t, log.String(), "level=ERROR", "%T", p)
 			require.Contains(t, log.String(), c.missing, "%T", p)
 			if c.e != update(nil, nil) {
 				require.Contains(t, log.String(), "Pod shop/web-1", "%T", p)
