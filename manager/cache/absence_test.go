@@ -14,6 +14,7 @@ import (
 
 	"github.com/loopwright/loopwright/manager/cache"
 	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/internal/logtest"
 )
 
 // hostile is what may answer in an API server's place, or a server that's behind. None of it says that a kind was
@@ -136,8 +137,8 @@ func survives(t *testing.T, w *world, p *proxy, name string, answer func(*http.R
 
 // Somebody has to find out which of the boxes on the way has answered, and since when the objects are old.
 func TestACacheThatIsStaleSaysSinceWhenAndWhatHasAnswered(t *testing.T) {
-	var log written
-	behindProxy(t, cache.Options{Logger: new(log.logger())}, func(t *testing.T, w *world, p *proxy) {
+	var log logtest.Collected
+	behindProxy(t, cache.Options{Logger: new(log.Logger(0))}, func(t *testing.T, w *world, p *proxy) {
 		w.widget("default", "b", nil)
 		w.begin()
 		defer w.end()
@@ -155,8 +156,8 @@ func TestACacheThatIsStaleSaysSinceWhenAndWhatHasAnswered(t *testing.T) {
 		}
 		require.NotContains(t, err.Error(), "<body>", "the first line is enough")
 		require.False(t, apierrors.IsNotFound(err))
-		require.Len(t, log.with("An informer cannot read", "Log in at corp"), 2, "once for the watch and once for the list, and not with every try")
-		require.Empty(t, log.with("A kind was removed"))
+		require.Len(t, log.With("An informer cannot read", "Log in at corp"), 2, "once for the watch and once for the list, and not with every try")
+		require.Empty(t, log.With("A kind was removed"))
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/manager/cache"
 	"github.com/loopwright/loopwright/manager/client"
+	"github.com/loopwright/loopwright/manager/internal/logtest"
 )
 
 // A store that will never be filled has no objects, and a reader that is told so cleans up.
@@ -73,9 +74,9 @@ func TestTheFailuresOfACacheAreSortedAndDiffer(t *testing.T) {
 	for i := range 8 {
 		namespaces = append(namespaces, fmt.Sprint("shop-", i))
 	}
-	var log written
+	var log logtest.Collected
 	options := inNamespaces(namespaces...)
-	options.Logger = new(log.logger())
+	options.Logger = new(log.Logger(0))
 	inWorld(t, options, func(t *testing.T, w *world) {
 		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Resource: "configmaps", UserAgent: "the-cache"}, Status: fakeapi.Forbidden()})
 		w.begin()
@@ -96,7 +97,7 @@ func TestTheFailuresOfACacheAreSortedAndDiffer(t *testing.T) {
 		require.True(t, slices.IsSorted(texts), "%q", texts)
 		require.Equal(t, texts, slices.Compact(slices.Clone(texts)))
 		w.end()
-		require.Empty(t, log.with("gave up"), "that is no more than the end of the program")
+		require.Empty(t, log.With("gave up"), "that is no more than the end of the program")
 	})
 }
 

@@ -2,15 +2,10 @@ package cache_test
 
 import (
 	"errors"
-	"slices"
-	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/go-logr/logr"
-	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,38 +17,11 @@ import (
 	"github.com/loopwright/loopwright/manager/internal/logtest"
 )
 
-// written keeps what a logger is told.
-type written struct {
-	mu    sync.Mutex // guards lines
-	lines []string
-}
-
-func (w *written) logger() logr.Logger {
-	return funcr.New(func(_, line string) {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.lines = append(w.lines, line)
-	}, funcr.Options{})
-}
-
-// with are the lines that have all these parts.
-func (w *written) with(parts ...string) []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	var found []string
-	for _, line := range w.lines {
-		if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) }) {
-			found = append(found, line)
-		}
-	}
-	return found
-}
-
 // Whoever looks for the reason of a problem looks into the program's log, and not at standard error.
 func TestWhatHappensToACacheIsInTheLogOfTheOptions(t *testing.T) {
-	var log written
+	var log logtest.Collected
 	options := cache.Options{
-		Logger:           new(log.logger()),
+		Logger:           new(log.Logger(0)),
 		DefaultTransform: func(object any) (any, error) { return nil, errors.New("no transform today") },
 		NewInformer: func(from informer.ListerWatcher[client.Object], _ client.Object, options informer.InformerOptions[client.Object]) *informer.Informer[client.Object] {
 			options.RecoverPanics = true
@@ -67,26 +35,26 @@ func TestWhatHappensToACacheIsInTheLogOfTheOptions(t *testing.T) {
 		defer w.end()
 		i, err := w.GetInformer(t.Context(), &corev1.ConfigMap{})
 		require.NoError(t, err)
-		require.Len(t, log.with("An object is stored as it came", "no transform today", "default/a"), 1)
+		require.Len(t, log.With("An object is stored as it came", "no transform today", "default/a"), 1)
 
 		_, err = i.AddEventHandler(informer.ResourceEventHandlerFuncs{AddFunc: func(any) { panic("no handler today") }})
 		require.NoError(t, err)
 		synctest.Wait()
-		require.Len(t, log.with("A handler panicked", "no handler today", `"object"="default/a"`), 1)
+		require.Len(t, log.With("A handler panicked", "no handler today", `"object"="default/a"`), 1)
 
 		require.NoError(t, i.AddIndexers(informer.Indexers{"none": func(any) ([]string, error) { return nil, errors.New("no index today") }}))
-		require.Len(t, log.with("An object is missing in an index", "no index today", `"object"="default/a"`), 1)
+		require.Len(t, log.With("An object is missing in an index", "no index today", `"object"="default/a"`), 1)
 
 		require.NoError(t, w.List(t.Context(), freeListOf(widgetKind)))
 		w.server.Unregister(widgets)
 		time.Sleep(time.Minute)
-		require.Len(t, log.with("A kind was removed", "Widget"), 1)
+		require.Len(t, log.With("A kind was removed", "Widget"), 1)
 		w.server.Register(widgetHere)
 		time.Sleep(time.Minute)
-		require.Len(t, log.with("A kind is back", "Widget"), 1)
+		require.Len(t, log.With("A kind is back", "Widget"), 1)
 
 		w.withdraw()
-		require.Len(t, log.with("An informer cannot read", "this client may not watch configmaps"), 1, "once, and not with every try")
+		require.Len(t, log.With("An informer cannot read", "this client may not watch configmaps"), 1, "once, and not with every try")
 	})
 }
 
@@ -119,8 +87,8 @@ func TestOnlyTheWaitForAKindThatTheServerIsPreparingIsNotLoggedAsAnError(t *test
 		{preparing, false}, {etcdDown, true}, {fakeapi.TooManyRequests(1), true}, {elsewhere, true}, {fakeapi.Forbidden(), true},
 	} {
 		for _, bookmarks := range []bool{true, false} { // with a stream first, or a list
-			var log written
-			options := cache.Options{Logger: new(log.logger()), DefaultEnableWatchBookmarks: &bookmarks}
+			var log logtest.Collected
+			options := cache.Options{Logger: new(log.Logger(0)), DefaultEnableWatchBookmarks: &bookmarks}
 			inWorld(t, options, func(t *testing.T, w *world) {
 				w.server.Inject(fakeapi.Fault{
 					Match: fakeapi.Match{Resource: "widgets", UserAgent: "the-cache"}, Times: 3, Status: try.answer,
@@ -133,8 +101,8 @@ func TestOnlyTheWaitForAKindThatTheServerIsPreparingIsNotLoggedAsAnError(t *test
 				if try.isError {
 					says = "An informer cannot read, and tries again"
 				}
-				require.Len(t, log.with(says, `"resource"="widgets.shop.example.com"`), 1, "once, and not with every try")
-				require.Equal(t, try.isError, len(log.with(`"error"=`)) > 0, "%s, bookmarks %t", try.answer.Message, bookmarks)
+				require.Len(t, log.With(says, `"resource"="widgets.shop.example.com"`), 1, "once, and not with every try")
+				require.Equal(t, try.isError, len(log.With(`"error"=`)) > 0, "%s, bookmarks %t", try.answer.Message, bookmarks)
 			})
 		}
 	}

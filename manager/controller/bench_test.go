@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/loopwright/loopwright/manager/internal/logtest"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/workqueue"
 )
@@ -23,7 +24,7 @@ func BenchmarkReconcileNothing(b *testing.B) {
 		left := len(requests)
 		ctx, stop := context.WithCancel(b.Context())
 		c, err := NewUnmanaged("nothing", Options{
-			Logger: new(logged).logger(0),
+			Logger: new(logtest.Collected).Logger(0),
 			Reconciler: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
 				if left--; left == 0 {
 					stop()

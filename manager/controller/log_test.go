@@ -5,14 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/require"
 
 	"github.com/loopwright/loopwright/manager/controller/priorityqueue"
@@ -22,38 +19,13 @@ import (
 	"github.com/loopwright/loopwright/workqueue"
 )
 
-// logged collects lines. It is used by several goroutines.
-type logged struct {
-	mu    sync.Mutex
-	lines []string
-}
-
-func (l *logged) logger(verbosity int) logr.Logger {
-	return funcr.New(func(prefix, args string) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.lines = append(l.lines, args)
-	}, funcr.Options{Verbosity: verbosity})
-}
-
-func (l *logged) containing(text string) (found []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, line := range l.lines {
-		if strings.Contains(line, text) {
-			found = append(found, line)
-		}
-	}
-	return found
-}
-
 // Somebody who reads a log wants to find all lines of one reconcile, and why it happened.
 func TestAReconcilerFindsItsLoggerIDAndReasonsInItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log logged
+		var log logtest.Collected
 		var ids []string
 		var reasons []workqueue.Causes
-		c, queue := start(t, Options{Logger: log.logger(0), Reconciler: reconcile.Func(func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+		c, queue := start(t, Options{Logger: log.Logger(0), Reconciler: reconcile.Func(func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 			ids, reasons = append(ids, string(ReconcileIDFromContext(ctx))), append(reasons, reconcile.ReasonsFrom(ctx))
 			logr.FromContextOrDiscard(ctx).Info("looking")
 			return reconcile.Result{}, errBroken
@@ -63,31 +35,31 @@ func TestAReconcilerFindsItsLoggerIDAndReasonsInItsContext(t *testing.T) {
 		require.NoError(t, c.end())
 		require.Equal(t, []string{"Pod changed"}, reasons[0].Reasons())
 		require.Equal(t, []string{"tried again"}, reasons[1].Reasons())
-		require.Len(t, log.containing(ids[0]), 2, "the reconciler's line and the error")
+		require.Len(t, log.With(ids[0]), 2, "the reconciler's line and the error")
 		require.NotEqual(t, ids[0], ids[1], "each call has its own")
-		looking := log.containing("looking")[0]
+		looking := log.With("looking")[0]
 		require.Contains(t, looking, `"controller"="`+t.Name()+`"`)
 		require.Contains(t, looking, `"namespace"="shop" "name"="web"`)
-		require.Contains(t, log.containing("Reconciler error")[0], `"reasons"="Pod changed"`)
+		require.Contains(t, log.With("Reconciler error")[0], `"reasons"="Pod changed"`)
 		require.Empty(t, ReconcileIDFromContext(t.Context()))
 	})
 }
 
 func TestALogConstructorIsUsedForEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log logged
+		var log logtest.Collected
 		c, queue := start(t, Options{Reconciler: new(calls).answering(returns{Err: errors.New("no")}), LogConstructor: func(r *reconcile.Request) logr.Logger {
 			if r == nil {
-				return log.logger(0).WithValues("about", "nothing")
+				return log.Logger(0).WithValues("about", "nothing")
 			}
-			return log.logger(0).WithValues("about", r.Name)
+			return log.Logger(0).WithValues("about", r.Name)
 		}})
 		queue.Add(req("web"))
 		synctest.Wait()
-		require.Len(t, log.containing(`"about"="web"`), 1)
-		require.NotEmpty(t, log.containing(`"about"="nothing"`))
+		require.Len(t, log.With(`"about"="web"`), 1)
+		require.NotEmpty(t, log.With(`"about"="nothing"`))
 		c.GetLogger().Info("hello")
-		require.Contains(t, log.containing("hello")[0], `"about"="nothing"`)
+		require.Contains(t, log.With("hello")[0], `"about"="nothing"`)
 		require.NoError(t, c.end())
 	})
 }
@@ -95,31 +67,31 @@ func TestALogConstructorIsUsedForEverything(t *testing.T) {
 // Whoever turns the details on wants to see each call.
 func TestDetailsAreLoggedForThoseWhoWantThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log logged
-		c, queue := start(t, Options{Logger: log.logger(5), Reconciler: new(calls).answering(
+		var log logtest.Collected
+		c, queue := start(t, Options{Logger: log.Logger(5), Reconciler: new(calls).answering(
 			returns{}, returns{Err: errWaiting}, returns{Err: errWaiting, Result: reconcile.Result{RequeueAfter: 1}})})
 		queue.Add(req("web"))
 		synctest.Wait()
-		require.Len(t, log.containing(`"level"=5 "msg"="Reconciling"`), 1)
-		require.Len(t, log.containing(`"result"="success"`), 1)
-		require.Len(t, log.containing(`"level"=5 "msg"="Reconciled"`), 1)
+		require.Len(t, log.With(`"level"=5 "msg"="Reconciling"`), 1)
+		require.Len(t, log.With(`"result"="success"`), 1)
+		require.Len(t, log.With(`"level"=5 "msg"="Reconciled"`), 1)
 		queue.Add(req("web"))
 		synctest.Wait()
-		require.Len(t, log.containing(`"level"=1 "msg"="Waiting for another object"`), 2)
-		require.Len(t, log.containing("the latter is ignored"), 1)
+		require.Len(t, log.With(`"level"=1 "msg"="Waiting for another object"`), 2)
+		require.Len(t, log.With("the latter is ignored"), 1)
 		require.NoError(t, c.end())
 	})
 }
 
 func TestAGivingUpIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log logged
-		c, queue := start(t, Options{Logger: log.logger(0), MaxRetries: 1, Reconciler: new(calls).answering(returns{Err: errBroken})})
+		var log logtest.Collected
+		c, queue := start(t, Options{Logger: log.Logger(0), MaxRetries: 1, Reconciler: new(calls).answering(returns{Err: errBroken})})
 		queue.Add(req("web"))
 		time.Sleep(time.Second)
 		require.NoError(t, c.end())
-		require.Len(t, log.containing("Reconciler error"), 2)
-		require.Len(t, log.containing("giving up until the next event"), 1)
+		require.Len(t, log.With("Reconciler error"), 2)
+		require.Len(t, log.With("giving up until the next event"), 1)
 	})
 }
 
@@ -169,15 +141,15 @@ func TestAnErrorThatCannotBeReadIsLoggedAndRetried(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var log logged
+				var log logtest.Collected
 				var calls calls
 				recorder := trace.New(0)
-				r, queue := start(t, Options{Logger: log.logger(0), Recorder: recorder, Reconciler: calls.answering(returns{Err: c.err}, returns{})})
+				r, queue := start(t, Options{Logger: log.Logger(0), Recorder: recorder, Reconciler: calls.answering(returns{Err: c.err}, returns{})})
 				queue.Add(req("web"))
 				time.Sleep(time.Second)
 				require.NoError(t, r.end())
 				require.Len(t, calls.all(), c.calls)
-				require.Len(t, log.containing(c.says), 1)
+				require.Len(t, log.With(c.says), 1)
 				ends := trace.Filter{Kinds: []trace.Kind{trace.ReconcileEnd}}.Select(recorder.Events())
 				require.Contains(t, ends[0].Reason, c.says)
 			})
@@ -188,9 +160,9 @@ func TestAnErrorThatCannotBeReadIsLoggedAndRetried(t *testing.T) {
 // A reconciler that runs out of time may return a nil pointer, too. It is asked whether it is the timeout.
 func TestANilPointerAfterATimeoutIsLoggedAndRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log logged
+		var log logtest.Collected
 		var calls calls
-		r, queue := start(t, Options{Logger: log.logger(0), ReconciliationTimeout: time.Second, Reconciler: reconcile.Func(func(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+		r, queue := start(t, Options{Logger: log.Logger(0), ReconciliationTimeout: time.Second, Reconciler: reconcile.Func(func(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 			if calls.add(request) > 0 {
 				return reconcile.Result{}, nil
 			}
@@ -201,7 +173,7 @@ func TestANilPointerAfterATimeoutIsLoggedAndRetried(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.NoError(t, r.end())
 		require.Len(t, calls.all(), 2)
-		require.Len(t, log.containing("a nil *fs.PathError"), 1)
+		require.Len(t, log.With("a nil *fs.PathError"), 1)
 	})
 }
 

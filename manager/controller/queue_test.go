@@ -11,6 +11,7 @@ import (
 	upstream "k8s.io/client-go/util/workqueue"
 
 	"github.com/loopwright/loopwright/manager/controller/priorityqueue"
+	"github.com/loopwright/loopwright/manager/internal/logtest"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/trace"
 	"github.com/loopwright/loopwright/workqueue"
@@ -181,11 +182,11 @@ func TestADrainOfOurPlainQueueSaysWhatIsLeft(t *testing.T) {
 func TestMisuseOfTheQueueIsLogged(t *testing.T) {
 	for _, priorities := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			var log logged
-			c, queue := start(t, Options{Reconciler: new(calls).answering(), Logger: log.logger(0), UsePriorityQueue: &priorities})
+			var log logtest.Collected
+			c, queue := start(t, Options{Reconciler: new(calls).answering(), Logger: log.Logger(0), UsePriorityQueue: &priorities})
 			queue.Done(req("web"))
 			require.NoError(t, c.end())
-			require.Len(t, log.containing("Misused work queue"), 1)
+			require.Len(t, log.With("Misused work queue"), 1)
 		})
 	}
 }
@@ -230,9 +231,9 @@ func TestTheQueueIsMadeWithTheNameAndTheLimiter(t *testing.T) {
 // controller's story.
 func TestASourceIsGivenTheControllersLoggerAndRecorder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log logged
+		var log logtest.Collected
 		recorder := trace.New(1)
-		c, queue := start(t, Options{Reconciler: new(calls).answering(), Logger: log.logger(0), Recorder: recorder})
+		c, queue := start(t, Options{Reconciler: new(calls).answering(), Logger: log.Logger(0), Recorder: recorder})
 		given, layer := queue.(interface {
 			FlightRecorder() (recorder *trace.Recorder, layer string)
 		}).FlightRecorder()
@@ -240,8 +241,8 @@ func TestASourceIsGivenTheControllersLoggerAndRecorder(t *testing.T) {
 		require.Equal(t, t.Name(), layer)
 		queue.(interface{ GetLogger() logr.Logger }).GetLogger().Info("the kind is not installed")
 		require.NoError(t, c.end())
-		require.Len(t, log.containing("the kind is not installed"), 1)
-		require.Contains(t, log.containing("the kind is not installed")[0], t.Name())
+		require.Len(t, log.With("the kind is not installed"), 1)
+		require.Contains(t, log.With("the kind is not installed")[0], t.Name())
 	})
 }
 

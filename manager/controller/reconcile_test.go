@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
+	"github.com/loopwright/loopwright/manager/internal/logtest"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/workqueue"
 )
@@ -31,9 +32,9 @@ func TestAPanicIsRecoveredCountedAndRetried(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var log logged
+				var log logtest.Collected
 				var calls calls
-				r, queue := start(t, Options{Logger: log.logger(0), Reconciler: reconcile.Func(func(_ context.Context, r reconcile.Request) (reconcile.Result, error) {
+				r, queue := start(t, Options{Logger: log.Logger(0), Reconciler: reconcile.Func(func(_ context.Context, r reconcile.Request) (reconcile.Result, error) {
 					if calls.add(r) == 0 {
 						c.end()
 					}
@@ -45,8 +46,8 @@ func TestAPanicIsRecoveredCountedAndRetried(t *testing.T) {
 				require.NoError(t, r.end())
 				require.Equal(t, []string{"1"}, measured(t, "controller_runtime_reconcile_panics_total"))
 				require.Equal(t, []string{"1"}, measured(t, "controller_runtime_reconcile_errors_total"))
-				require.Len(t, log.containing("Reconciler error"), 1)
-				require.Len(t, log.containing(c.says), 1)
+				require.Len(t, log.With("Reconciler error"), 1)
+				require.Len(t, log.With(c.says), 1)
 			})
 		})
 	}
@@ -55,13 +56,13 @@ func TestAPanicIsRecoveredCountedAndRetried(t *testing.T) {
 // Where the panic was is the first question.
 func TestALoggedPanicHasItsStack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log logged
-		c, queue := start(t, Options{Logger: log.logger(0), MaxRetries: 1, Reconciler: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+		var log logtest.Collected
+		c, queue := start(t, Options{Logger: log.Logger(0), MaxRetries: 1, Reconciler: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
 			panic("a bug")
 		})})
 		queue.Add(req("web"))
 		synctest.Wait()
-		require.Contains(t, log.containing("Reconciler error")[0], "reconcile_test.go")
+		require.Contains(t, log.With("Reconciler error")[0], "reconcile_test.go")
 		require.NoError(t, c.end())
 	})
 }
@@ -115,9 +116,9 @@ func crash(how string) {
 // A reconciler that hangs keeps its worker from all other objects.
 func TestATimeoutEndsTheContextWithACause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log logged
+		var log logtest.Collected
 		var cause error
-		c, queue := start(t, Options{ReconciliationTimeout: time.Minute, Logger: log.logger(0), Reconciler: reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+		c, queue := start(t, Options{ReconciliationTimeout: time.Minute, Logger: log.Logger(0), Reconciler: reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 			if cause != nil {
 				return reconcile.Result{}, nil
 			}
@@ -130,7 +131,7 @@ func TestATimeoutEndsTheContextWithACause(t *testing.T) {
 		require.NoError(t, c.end())
 		require.EqualError(t, cause, "the reconcile took longer than the ReconciliationTimeout of 1m0s")
 		require.Equal(t, []string{"1"}, measured(t, "controller_runtime_reconcile_timeouts_total"))
-		require.Len(t, log.containing("ReconciliationTimeout of 1m0s"), 1, "\"context deadline exceeded\" does not say whose deadline")
+		require.Len(t, log.With("ReconciliationTimeout of 1m0s"), 1, "\"context deadline exceeded\" does not say whose deadline")
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/loopwright/loopwright/manager/internal/logtest"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/workqueue"
 )
@@ -29,13 +30,13 @@ func TestASourceCanBeAddedWhileTheControllerRuns(t *testing.T) {
 // Somebody who looks at the log of a controller that hangs in a Start must see in which one.
 func TestTheLogNamesASourceBeforeItIsStarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log logged
+		var log logtest.Collected
 		before := 0
 		source := sourceFunc(func(context.Context, workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-			before = len(log.containing("Starting source"))
+			before = len(log.With("Starting source"))
 			return nil
 		})
-		c := begin(t, Options{Reconciler: new(calls).answering(), Logger: log.logger(0)})
+		c := begin(t, Options{Reconciler: new(calls).answering(), Logger: log.Logger(0)})
 		synctest.Wait()
 		require.NoError(t, c.Watch(source))
 		require.Equal(t, 2, before, "its own line, and that of the first source")
@@ -56,16 +57,16 @@ func TestASourceThatCannotBeAddedIsAnError(t *testing.T) {
 
 func TestASourceThatWasAddedAndIsNotReadyIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log logged
-		c, _ := start(t, Options{Reconciler: new(calls).answering(), Logger: log.logger(0)})
+		var log logtest.Collected
+		c, _ := start(t, Options{Reconciler: new(calls).answering(), Logger: log.Logger(0)})
 		require.NoError(t, c.Watch(&testSource{name: "pods", syncs: time.Hour}))
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		require.Len(t, log.containing("3 of 7 objects are listed"), 1)
+		require.Len(t, log.With("3 of 7 objects are listed"), 1)
 		require.NoError(t, c.Watch(&testSource{name: "nodes", syncs: time.Hour}))
 		time.Sleep(time.Minute)
 		require.NoError(t, c.end())
-		require.Len(t, log.containing("3 of 7 objects are listed"), 1, "that it is not ready when the controller stops is no news")
+		require.Len(t, log.With("3 of 7 objects are listed"), 1, "that it is not ready when the controller stops is no news")
 	})
 }
 
@@ -88,7 +89,7 @@ func TestASourceCanBeRemoved(t *testing.T) {
 
 func TestASourceCanBeRemovedBeforeTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, err := NewUnmanaged(t.Name(), Options{Reconciler: new(calls).answering(), Logger: new(logged).logger(0)})
+		c, err := NewUnmanaged(t.Name(), Options{Reconciler: new(calls).answering(), Logger: new(logtest.Collected).Logger(0)})
 		require.NoError(t, err)
 		first, second := &testSource{name: "first"}, &testSource{name: "second"}
 		require.NoError(t, c.Watch(first))

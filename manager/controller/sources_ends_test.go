@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/loopwright/loopwright/manager/internal/logtest"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/workqueue"
 )
@@ -74,13 +75,13 @@ func (s *lateSource) WaitForSync(ctx context.Context) error {
 // Its message says what it waits for.
 func TestASourceHasTimeToSayWhyItIsNotReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log logged
+		var log logtest.Collected
 		source := &lateSource{testSource: testSource{name: "pods"}, after: time.Second, answer: errBroken}
-		c := begin(t, Options{Reconciler: new(calls).answering(), Logger: log.logger(0), GracePeriod: -1}, source)
+		c := begin(t, Options{Reconciler: new(calls).answering(), Logger: log.Logger(0), GracePeriod: -1}, source)
 		require.ErrorIs(t, <-c.ended, errBroken)
 		require.Equal(t, errNotReady, source.cause)
 		require.True(t, source.hasStopped())
-		require.Empty(t, log.containing("left behind"))
+		require.Empty(t, log.With("left behind"))
 	})
 }
 
@@ -137,8 +138,8 @@ func TestAControllerDoesNotRunWithoutTheSourcesOfItsWarmup(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var calls calls
-				var log logged
-				r := prepare(t, Options{Reconciler: calls.answering(), EnableWarmup: new(true), CacheSyncTimeout: time.Hour, Logger: log.logger(0)})
+				var log logtest.Collected
+				r := prepare(t, Options{Reconciler: calls.answering(), EnableWarmup: new(true), CacheSyncTimeout: time.Hour, Logger: log.Logger(0)})
 				source := &testSource{adds: "web", syncs: c.syncs}
 				require.NoError(t, r.Watch(source))
 				warming, cancel := context.WithCancelCause(t.Context())
@@ -150,7 +151,7 @@ func TestAControllerDoesNotRunWithoutTheSourcesOfItsWarmup(t *testing.T) {
 				require.ErrorIs(t, <-r.ended, errBroken)
 				require.Equal(t, max(0, c.cancel-c.starts), time.Since(began))
 				require.Equal(t, c.works, len(calls.all()) > 0)
-				require.Equal(t, c.works, len(log.containing("Starting workers")) > 0, "somebody would look for what they did")
+				require.Equal(t, c.works, len(log.With("Starting workers")) > 0, "somebody would look for what they did")
 				require.True(t, source.hasStopped())
 			})
 		})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/loopwright/loopwright/manager/internal/logtest"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/workqueue"
 )
@@ -176,16 +177,16 @@ func TestASourceWhoseStartBlocksMaySayWhy(t *testing.T) {
 
 func TestASourceThatIgnoresItsContextIsLeftBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log logged
+		var log logtest.Collected
 		began := time.Now()
-		c := begin(t, Options{Reconciler: new(calls).answering(), Logger: log.logger(0)}, sourceFunc(func(context.Context, workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		c := begin(t, Options{Reconciler: new(calls).answering(), Logger: log.Logger(0)}, sourceFunc(func(context.Context, workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 			time.Sleep(time.Hour)
 			return nil
 		}))
 		require.ErrorContains(t, <-c.ended, "its Start did not return")
 		require.Equal(t, 2*time.Minute+10*time.Second, time.Since(began))
-		require.Len(t, log.containing("left behind"), 1)
-		require.Contains(t, log.containing("left behind")[0], "its Start did not return")
+		require.Len(t, log.With("left behind"), 1)
+		require.Contains(t, log.With("left behind")[0], "its Start did not return")
 		time.Sleep(time.Hour)
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/loopwright/loopwright/manager/internal/logtest"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/workqueue"
 )
@@ -96,10 +97,10 @@ func TestAStopThatMustBeNowIsHeardAfterTheEndOfTheWarmup(t *testing.T) {
 func TestASourceThatDoesNotStopIsLeftBehind(t *testing.T) {
 	for _, drains := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			var log logged
+			var log logtest.Collected
 			reconciler := &slow{takes: time.Second}
 			source := &testSource{name: "pods", stops: time.Hour}
-			c := prepare(t, Options{Reconciler: reconciler, Logger: log.logger(0), DrainOnStop: drains})
+			c := prepare(t, Options{Reconciler: reconciler, Logger: log.Logger(0), DrainOnStop: drains})
 			require.NoError(t, c.Watch(source))
 			for range 5 { // which stop at once
 				require.NoError(t, c.Watch(&testSource{name: "nodes"}))
@@ -116,7 +117,7 @@ func TestASourceThatDoesNotStopIsLeftBehind(t *testing.T) {
 			}
 			require.LessOrEqual(t, time.Since(stopping), 10*time.Second+patience)
 			require.False(t, source.hasStopped())
-			require.Len(t, log.containing("left behind"), 1, "the others have stopped")
+			require.Len(t, log.With("left behind"), 1, "the others have stopped")
 			time.Sleep(time.Hour)
 		})
 	}
@@ -126,13 +127,13 @@ func TestASourceThatDoesNotStopIsLeftBehind(t *testing.T) {
 func TestSourcesAreWaitedForWithoutAGracePeriod(t *testing.T) {
 	for _, drains := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			var log logged
+			var log logtest.Collected
 			source := &testSource{stops: time.Second}
-			c := begin(t, Options{Reconciler: new(calls).answering(), Logger: log.logger(0), GracePeriod: -1, DrainOnStop: drains}, source)
+			c := begin(t, Options{Reconciler: new(calls).answering(), Logger: log.Logger(0), GracePeriod: -1, DrainOnStop: drains}, source)
 			synctest.Wait()
 			require.NoError(t, c.end())
 			require.True(t, source.hasStopped())
-			require.Empty(t, log.containing("left behind"))
+			require.Empty(t, log.With("left behind"))
 		})
 	}
 }
@@ -140,13 +141,13 @@ func TestSourcesAreWaitedForWithoutAGracePeriod(t *testing.T) {
 // Writing down what it has read can take a source as long as a reconcile takes.
 func TestASourceHasTenSecondsToStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log logged
+		var log logtest.Collected
 		source := &testSource{stops: 9 * time.Second}
-		c := begin(t, Options{Reconciler: new(calls).answering(), Logger: log.logger(0)}, source)
+		c := begin(t, Options{Reconciler: new(calls).answering(), Logger: log.Logger(0)}, source)
 		synctest.Wait()
 		require.NoError(t, c.end())
 		require.True(t, source.hasStopped())
-		require.Empty(t, log.containing("left behind"))
+		require.Empty(t, log.With("left behind"))
 	})
 }
 
@@ -203,13 +204,13 @@ func TestAStopWaitsForASourceThatIsBeingRemoved(t *testing.T) {
 // WaitForStop of a source whose WaitForSync hangs is called all the same: it did start.
 func TestASourceThatStartedIsWaitedForThoughItDoesNotSync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log logged
+		var log logtest.Collected
 		source := &hangingSource{testSource: testSource{name: "pods", stops: 3 * time.Second}}
-		c := begin(t, Options{Reconciler: new(calls).answering(), GracePeriod: -1, Logger: log.logger(0)}, source)
+		c := begin(t, Options{Reconciler: new(calls).answering(), GracePeriod: -1, Logger: log.Logger(0)}, source)
 		err := <-c.ended
 		require.ErrorContains(t, err, "the source pods is not ready after 2m0s, which is the CacheSyncTimeout: its WaitForSync did not return")
 		require.True(t, source.hasStopped())
-		require.Contains(t, log.containing("left behind")[0], "its WaitForSync did not return")
+		require.Contains(t, log.With("left behind")[0], "its WaitForSync did not return")
 		time.Sleep(time.Hour)
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/loopwright/loopwright/manager/internal/logtest"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/workqueue"
 )
@@ -60,17 +61,17 @@ func TestAStopCutsOffWhatTakesLongerThanTheGracePeriod(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var log logged
+				var log logtest.Collected
 				reconciler := &slow{takes: time.Hour}
-				r, queue := start(t, Options{GracePeriod: c.option, Reconciler: reconciler, Logger: log.logger(0)})
+				r, queue := start(t, Options{GracePeriod: c.option, Reconciler: reconciler, Logger: log.Logger(0)})
 				queue.Add(req("web"))
 				synctest.Wait()
 				stopping := time.Now()
 				require.NoError(t, r.end())
 				require.Equal(t, c.want, time.Since(stopping))
 				require.Equal(t, []error{errGraceOver}, reconciler.cutOff)
-				require.Empty(t, log.containing("Reconciler error"), "the stop is not the reconciler's fault")
-				require.Len(t, log.containing("Cut off"), 1)
+				require.Empty(t, log.With("Reconciler error"), "the stop is not the reconciler's fault")
+				require.Len(t, log.With("Cut off"), 1)
 			})
 		})
 	}
@@ -81,8 +82,8 @@ func TestAStopCutsOffWhatTakesLongerThanTheGracePeriod(t *testing.T) {
 func TestStartReturnsAfterTheLastReconcile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := false
-		var log logged
-		c, queue := start(t, Options{Logger: log.logger(5), Reconciler: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+		var log logtest.Collected
+		c, queue := start(t, Options{Logger: log.Logger(5), Reconciler: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
 			time.Sleep(time.Hour)
 			ended = true
 			return reconcile.Result{}, nil
@@ -91,8 +92,8 @@ func TestStartReturnsAfterTheLastReconcile(t *testing.T) {
 		synctest.Wait()
 		require.NoError(t, c.end())
 		require.True(t, ended)
-		require.Empty(t, log.containing("Cut off"), "it did what it had to do")
-		require.Len(t, log.containing(`"msg"="Reconciled"`), 1)
+		require.Empty(t, log.With("Cut off"), "it did what it had to do")
+		require.Len(t, log.With(`"msg"="Reconciled"`), 1)
 	})
 }
 
@@ -100,9 +101,9 @@ func TestAStopBeginsNothingNew(t *testing.T) {
 	for _, kind := range queueKinds {
 		t.Run(kind.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var log logged
+				var log logtest.Collected
 				reconciler := &slow{takes: time.Second}
-				options := Options{Reconciler: reconciler, Logger: log.logger(0), GracePeriod: time.Minute}
+				options := Options{Reconciler: reconciler, Logger: log.Logger(0), GracePeriod: time.Minute}
 				kind.use(&options)
 				c, queue := start(t, options)
 				for _, name := range []string{"a", "b", "c"} {
@@ -113,7 +114,7 @@ func TestAStopBeginsNothingNew(t *testing.T) {
 				require.NoError(t, c.end())
 				require.Equal(t, []string{"a"}, reconciler.all())
 				require.Equal(t, time.Second, time.Since(stopping))
-				require.Empty(t, log.containing("before the queue is drained"), "nobody wanted a drain")
+				require.Empty(t, log.With("before the queue is drained"), "nobody wanted a drain")
 			})
 		})
 	}
@@ -141,9 +142,9 @@ func TestADrainReconcilesWhatWaits(t *testing.T) {
 	for _, kind := range queueKinds {
 		t.Run(kind.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var log logged
+				var log logtest.Collected
 				reconciler := &slow{takes: time.Second}
-				options := Options{Reconciler: reconciler, DrainOnStop: true, Logger: log.logger(0)}
+				options := Options{Reconciler: reconciler, DrainOnStop: true, Logger: log.Logger(0)}
 				kind.use(&options)
 				c, queue := start(t, options)
 				for _, name := range []string{"a", "b", "c"} {
@@ -156,7 +157,7 @@ func TestADrainReconcilesWhatWaits(t *testing.T) {
 				require.NoError(t, c.end())
 				require.Equal(t, []string{"a", "b", "c", "a"}, reconciler.all())
 				require.Equal(t, 4*time.Second, time.Since(stopping))
-				require.Empty(t, log.containing("before the queue is drained"))
+				require.Empty(t, log.With("before the queue is drained"))
 			})
 		})
 	}
@@ -166,9 +167,9 @@ func TestADrainEndsWithTheGracePeriod(t *testing.T) {
 	for _, kind := range queueKinds {
 		t.Run(kind.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var log logged
+				var log logtest.Collected
 				reconciler := &slow{takes: time.Second}
-				options := Options{Reconciler: reconciler, DrainOnStop: true, GracePeriod: 1500 * time.Millisecond, Logger: log.logger(0)}
+				options := Options{Reconciler: reconciler, DrainOnStop: true, GracePeriod: 1500 * time.Millisecond, Logger: log.Logger(0)}
 				kind.use(&options)
 				c, queue := start(t, options)
 				for _, name := range []string{"a", "b", "c"} {
@@ -237,8 +238,8 @@ func TestARequestThatComesAfterTheStopIsLeftAlone(t *testing.T) {
 // Somebody who looks at the log of a process that hangs must see how far it came.
 func TestTheLogTellsTheLifeOfAController(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log logged
-		c := prepare(t, Options{Reconciler: &slow{takes: time.Second}, Logger: log.logger(0), DrainOnStop: true, GracePeriod: time.Millisecond})
+		var log logtest.Collected
+		c := prepare(t, Options{Reconciler: &slow{takes: time.Second}, Logger: log.Logger(0), DrainOnStop: true, GracePeriod: time.Millisecond})
 		require.NoError(t, c.Watch(&testSource{name: "early", adds: "web", stops: time.Millisecond}))
 		c.begin()
 		synctest.Wait()
@@ -246,7 +247,7 @@ func TestTheLogTellsTheLifeOfAController(t *testing.T) {
 		synctest.Wait()
 		require.NoError(t, c.end())
 		var messages []string
-		for _, line := range log.containing("msg") {
+		for _, line := range log.With("msg") {
 			_, message, _ := strings.Cut(line, `"msg"="`)
 			message, _, _ = strings.Cut(message, `"`)
 			messages = append(messages, message)
@@ -259,8 +260,8 @@ func TestTheLogTellsTheLifeOfAController(t *testing.T) {
 			"Stopped",
 		}, messages)
 		for _, source := range []string{"controller.sourceFunc", "early", "late"} {
-			require.Len(t, log.containing(`"source"="`+source+`"`), 1)
+			require.Len(t, log.With(`"source"="`+source+`"`), 1)
 		}
-		require.Len(t, log.containing(`"waiting"=1`), 1)
+		require.Len(t, log.With(`"waiting"=1`), 1)
 	})
 }

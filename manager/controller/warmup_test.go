@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/loopwright/loopwright/manager/internal/logtest"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/workqueue"
 )
@@ -156,9 +157,9 @@ func TestAStopWaitsForAWarmupThatMakesTheQueue(t *testing.T) {
 // not be called one that hangs.
 func TestAStopDuringTheWarmupGivesASourceTimeToEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log logged
+		var log logtest.Collected
 		source := &lateSource{testSource: testSource{stops: 12 * time.Second}, after: 6 * time.Second}
-		c := prepare(t, Options{Reconciler: new(calls).answering(), EnableWarmup: new(true), Logger: log.logger(0)})
+		c := prepare(t, Options{Reconciler: new(calls).answering(), EnableWarmup: new(true), Logger: log.Logger(0)})
 		require.NoError(t, c.Watch(source))
 		go func() { _ = c.Warmup(t.Context()) }()
 		synctest.Wait()
@@ -166,7 +167,7 @@ func TestAStopDuringTheWarmupGivesASourceTimeToEnd(t *testing.T) {
 		synctest.Wait()
 		require.NoError(t, c.end())
 		require.True(t, source.hasStopped())
-		require.Empty(t, log.containing("left behind"))
+		require.Empty(t, log.With("left behind"))
 	})
 }
 

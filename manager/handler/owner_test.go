@@ -90,6 +90,7 @@ func TestOwnersAreComparedByGroupAndKindAndNotByVersion(t *testing.T) {
 		{"another group, asked for core", owner("apps/v1", "Node", "web"), &corev1.Node{}, false},
 		{"the core group in another version", owner("v2", "Node", "web"), &corev1.Node{}, true},
 		{"what is no group and version", owner("apps/v1/beta", "ReplicaSet", "web"), replicaSet, false},
+		{"what is no group and version, asked for core", owner("a/b/c", "Node", "web"), &corev1.Node{}, false},
 	} {
 		q := newQueue()
 		create(pod("web-1", "1", c.ref), false).tell(forOwner(c.ownerType), q)
@@ -124,6 +125,13 @@ func TestOnlyTheControllerIsAskedForIfThatIsWanted(t *testing.T) {
 			require.Equal(t, c.want, got)
 		})
 	}
+}
+
+// The API server accepts no such reference, so somebody should hear of it.
+func TestAReferenceThatCannotBeReadIsLogged(t *testing.T) {
+	log := logtest.Read(t)
+	create(pod("web-1", "1", owner("a/b/c", "Node", "web")), false).tell(forOwner(&corev1.Node{}), newQueue())
+	require.Contains(t, log.String(), "An owner reference is left out")
 }
 
 // A request with a namespace names no object if the kind has none: the owner is never reconciled.

@@ -22,6 +22,7 @@ import (
 	"github.com/loopwright/loopwright/manager/controller"
 	"github.com/loopwright/loopwright/manager/event"
 	"github.com/loopwright/loopwright/manager/handler"
+	"github.com/loopwright/loopwright/manager/internal/logtest"
 	"github.com/loopwright/loopwright/manager/predicate"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/trace"
@@ -179,10 +180,10 @@ func TestWhateverBreaksAControllerHasSeenEverythingAsItIs(t *testing.T) {
 		b.cache.refuse(until(time.Now().Add(time.Duration(random.IntN(30))*time.Second), notInstalled()))
 		b.cache.resync = time.Duration(random.IntN(2)) * time.Minute
 
-		log := &logged{}
+		log := &logtest.Collected{}
 		c, err := controller.NewUnmanaged("bureau", controller.Options{
 			Reconciler: reconcile.Func(b.reconcile), MaxConcurrentReconciles: 1 + random.IntN(3), SkipNameValidation: new(true),
-			UsePriorityQueue: new(random.IntN(4) > 0), Logger: log.logger(), Recorder: trace.New(1),
+			UsePriorityQueue: new(random.IntN(4) > 0), Logger: log.Logger(0), Recorder: trace.New(1),
 			CacheSyncTimeout: time.Hour, // a bad connection may take longer than the default; its end is the subject of other tests
 		})
 		require.NoError(t, err)
@@ -233,7 +234,7 @@ func TestWhateverBreaksAControllerHasSeenEverythingAsItIs(t *testing.T) {
 		b.mu.Unlock()
 		stop()
 		require.NoError(t, <-ended)
-		require.Empty(t, log.containing("left behind"))
+		require.Empty(t, log.With("left behind"))
 	})
 }
 

@@ -73,10 +73,10 @@ func TestWhatIsNoObjectIsLoggedAndDropped(t *testing.T) {
 		h.OnDelete(informer.DeletedFinalStateUnknown{Key: "web", Obj: wrong})
 	}
 	require.Empty(t, told.read())
-	require.Len(t, queue.log.containing("not about an object"), 20)
-	require.Len(t, queue.log.containing(`"type"="v1.ConfigMap"`), 5)
+	require.Len(t, queue.log.With("not about an object"), 20)
+	require.Len(t, queue.log.With(`"type"="v1.ConfigMap"`), 5)
 	for _, event := range []string{"create", "update", "delete"} {
-		require.NotEmpty(t, queue.log.containing(`"event"="`+event+`"`), event)
+		require.NotEmpty(t, queue.log.With(`"event"="`+event+`"`), event)
 	}
 }
 

@@ -40,7 +40,7 @@ func TestAnInformerIsASourceThatIsReadyWhenItsObjectsWereTold(t *testing.T) {
 		w.create("late")
 		synctest.Wait()
 		require.Empty(t, queue.waiting())
-		require.Empty(t, queue.log.containing(""), "a stop is no trouble")
+		require.Empty(t, queue.log.With(""), "a stop is no trouble")
 	})
 }
 
@@ -56,7 +56,7 @@ func TestAnInformerThatStopsEndsItsSource(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		require.ErrorIs(t, before.WaitForSync(t.Context()), errInformerStopped)
 		require.NoError(t, after.WaitForSync(t.Context()), "it was ready")
-		require.Len(t, queue.log.containing("A source has ended"), 2)
+		require.Len(t, queue.log.With("A source has ended"), 2)
 		stopBefore()
 		stopAfter()
 		require.ErrorContains(t, after.Start(t.Context(), queue), "the informer has stopped")
@@ -126,7 +126,7 @@ func TestAnInformerOfSomebodyElsesMakingIsASource(t *testing.T) {
 		p.refuses = errors.New("I will not")
 		stop = starts(t, s, queue)
 		stop()
-		require.Len(t, queue.log.containing("I will not"), 1)
+		require.Len(t, queue.log.With("I will not"), 1)
 	})
 }
 

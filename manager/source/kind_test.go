@@ -102,7 +102,7 @@ func TestTheStopWaitsForACallThatIsUnderWay(t *testing.T) {
 		stop()
 		require.Equal(t, time.Minute, time.Since(began))
 		require.Len(t, told.read(), 1)
-		require.Empty(t, queue.log.containing(""), "it is no trouble, and nobody has to read of it")
+		require.Empty(t, queue.log.With(""), "it is no trouble, and nobody has to read of it")
 	})
 }
 
@@ -152,7 +152,7 @@ func TestASourceAsksForAnotherInformerWhenItsOwnHasStopped(t *testing.T) {
 		defer stop()
 		w.cache.remove()
 		synctest.Wait()
-		require.Len(t, queue.log.containing("asking for another one"), 1)
+		require.Len(t, queue.log.With("asking for another one"), 1)
 		w.create("db")
 		told.read()
 		time.Sleep(time.Second)
@@ -283,7 +283,7 @@ func TestAStopWhileTheCacheIsAskedIsNoError(t *testing.T) {
 		defer cancel()
 		require.ErrorContains(t, s.WaitForSync(ctx), "the cache has not returned an informer yet: context deadline exceeded")
 		stop()
-		require.Empty(t, queue.log.containing(""))
+		require.Empty(t, queue.log.With(""))
 	})
 }
 

@@ -66,7 +66,7 @@ func TestAKindThatIsNotInstalledYetIsWaitedFor(t *testing.T) {
 		require.Equal(t, 65750*time.Millisecond, time.Since(began))
 		require.Equal(t, []string{"web"}, queue.waiting())
 		require.Len(t, w.cache.asks(began), 12)
-		lines := queue.log.containing("the kind Widget of the group example.com, version v1 is not installed; is its CustomResourceDefinition there?")
+		lines := queue.log.With("the kind Widget of the group example.com, version v1 is not installed; is its CustomResourceDefinition there?")
 		require.Len(t, lines, 3, "at once, and then less and less often")
 		require.Contains(t, lines[0], "kind source: *v1.ConfigMap")
 	})
@@ -125,7 +125,7 @@ func TestATypeThatTheSchemeDoesNotKnowIsAnErrorAtOnce(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		require.Equal(t, []time.Duration{0}, w.cache.asks(began))
-		require.Len(t, queue.log.containing("A source cannot be started"), 1)
+		require.Len(t, queue.log.With("A source cannot be started"), 1)
 	})
 }
 
@@ -216,7 +216,7 @@ func TestAWaitForAKindIsInTheLogAgainAndAgain(t *testing.T) {
 		stop := starts(t, Kind[client.Object](&wakingCache{testCache: w.cache}, configMap(""), &diary{}), queue)
 		time.Sleep(time.Hour)
 		stop()
-		require.Len(t, queue.log.containing("A source waits for its kind"), 10)
+		require.Len(t, queue.log.With("A source waits for its kind"), 10)
 	})
 }
 

@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,6 +23,7 @@ import (
 	"github.com/loopwright/loopwright/manager/cache"
 	"github.com/loopwright/loopwright/manager/client"
 	"github.com/loopwright/loopwright/manager/event"
+	"github.com/loopwright/loopwright/manager/internal/logtest"
 	"github.com/loopwright/loopwright/manager/reconcile"
 	"github.com/loopwright/loopwright/trace"
 	"github.com/loopwright/loopwright/workqueue"
@@ -169,15 +168,15 @@ func (c *testCache) asks(began time.Time) []time.Duration {
 // controllerQueue is what a controller gives its sources.
 type controllerQueue struct {
 	*workqueue.PriorityQueue[reconcile.Request]
-	log      *logged
+	log      *logtest.Collected
 	recorder *trace.Recorder
 }
 
 func newQueue() controllerQueue {
-	return controllerQueue{workqueue.NewPriority(workqueue.PriorityOptions[reconcile.Request]{}), &logged{}, trace.New(100)}
+	return controllerQueue{workqueue.NewPriority(workqueue.PriorityOptions[reconcile.Request]{}), &logtest.Collected{}, trace.New(100)}
 }
 
-func (q controllerQueue) GetLogger() logr.Logger { return q.log.logger() }
+func (q controllerQueue) GetLogger() logr.Logger { return q.log.Logger(0) }
 func (q controllerQueue) FlightRecorder() (r *trace.Recorder, name string) {
 	return q.recorder, "mirror"
 }
@@ -192,26 +191,6 @@ func (q controllerQueue) waiting() []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// logged is a log.
-type logged struct {
-	mu    sync.Mutex // guards lines
-	lines []string
-}
-
-func (l *logged) logger() logr.Logger {
-	return funcr.New(func(_, line string) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.lines = append(l.lines, line)
-	}, funcr.Options{})
-}
-
-func (l *logged) containing(text string) []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(l.lines), func(line string) bool { return !strings.Contains(line, text) })
 }
 
 // diary is a handler that writes down what it is told, and adds the object's name to the queue.

@@ -5,44 +5,22 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/require"
 
 	"github.com/loopwright/loopwright/internal/fakeapi/bufconn"
+	"github.com/loopwright/loopwright/manager/internal/logtest"
 )
-
-// lines collects what is logged.
-type lines struct {
-	mu   sync.Mutex // guards said
-	said []string
-}
-
-func (l *lines) logger() logr.Logger {
-	return funcr.New(func(prefix, line string) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.said = append(l.said, prefix+" "+line)
-	}, funcr.Options{})
-}
-
-func (l *lines) all() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Join(l.said, "\n")
-}
 
 // serving is a server in a bubble, and one connection to it.
 type serving struct {
 	net.Conn
 	listener *bufconn.Listener
-	log      lines
+	log      logtest.Collected
 	stop     context.CancelFunc
 	ended    chan error
 }
@@ -51,7 +29,7 @@ func serveInBubble(t *testing.T, handler http.HandlerFunc, test func(t *testing.
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &serving{listener: bufconn.NewListener(), ended: make(chan error, 1)}
-		ctx, stop := context.WithCancel(logr.NewContext(t.Context(), s.log.logger()))
+		ctx, stop := context.WithCancel(logr.NewContext(t.Context(), s.log.Logger(0)))
 		s.stop = stop
 		defer stop()
 		go func() { s.ended <- serve(ctx, s.listener, handler) }()
@@ -89,7 +67,7 @@ func TestARequestThatDoesNotEndIsCutOffWhenTheServerHasWaitedLongEnough(t *testi
 			"the handler's context ends with the connection, and not before")
 		_, err := s.Read(make([]byte, 1))
 		require.Error(t, err)
-		require.Contains(t, s.log.all(),
+		require.Contains(t, s.log.String(),
 			`webhook "level"=0 "msg"="Stopping the webhook server" "limit"="1m0s"`)
 	})
 }
@@ -120,25 +98,25 @@ func TestConnectionsThatDoNothingAreClosed(t *testing.T) {
 
 // A program without a manager has no logger in its context.
 func TestTheServersLoggerIsThatOfTheContextOrThePackages(t *testing.T) {
-	var own, program lines
+	var own, program logtest.Collected
 	before := packageLog
 	defer func() { packageLog = before }()
-	packageLog = own.logger()
+	packageLog = own.Logger(0)
 	loggerFrom(t.Context()).Info("without")
-	loggerFrom(logr.NewContext(t.Context(), program.logger())).Info("with")
-	require.Equal(t, ` "level"=0 "msg"="without"`, own.all())
-	require.Equal(t, `webhook "level"=0 "msg"="with"`, program.all())
+	loggerFrom(logr.NewContext(t.Context(), program.Logger(0))).Info("with")
+	require.Equal(t, `"level"=0 "msg"="without"`, own.String())
+	require.Equal(t, `webhook "level"=0 "msg"="with"`, program.String())
 }
 
 // Whoever wonders why a webhook is not called looks here first.
 func TestTheLogSaysWhichWebhooksAreServed(t *testing.T) {
 	for want, port := range map[string]int{"Registered a webhook": 1,
 		"Not serving a webhook, because the server is switched off": -1} {
-		var own lines
+		var own logtest.Collected
 		before := packageLog
-		packageLog = own.logger()
+		packageLog = own.Logger(0)
 		NewServer(Options{Port: port}).Register("/a", http.NotFoundHandler())
 		packageLog = before
-		require.Equal(t, ` "level"=0 "msg"="`+want+`" "path"="/a"`, own.all())
+		require.Equal(t, `"level"=0 "msg"="`+want+`" "path"="/a"`, own.String())
 	}
 }

@@ -9,18 +9,16 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/require"
 
 	"github.com/loopwright/loopwright/internal/fakeapi/bufconn"
 	"github.com/loopwright/loopwright/internal/tests/inorder"
+	"github.com/loopwright/loopwright/manager/internal/logtest"
 )
 
 // A Secret that somebody still fills is no reason to be without metrics.
@@ -48,12 +46,12 @@ func TestTheFilesOfACertificateMayHaveOtherNames(t *testing.T) {
 func TestTheLogSaysWhereACertificateWasLookedFor(t *testing.T) {
 	s, err := NewServer(Options{SecureServing: true, BindAddress: "127.0.0.1:0", CertDir: "/nowhere"}, nil, nil)
 	require.NoError(t, err)
-	var log logged
-	ctx, stop := context.WithCancel(logr.NewContext(t.Context(), log.logger()))
+	var log logtest.Collected
+	ctx, stop := context.WithCancel(logr.NewContext(t.Context(), log.Logger(0)))
 	stop()
 	require.NoError(t, s.Start(ctx))
-	require.Contains(t, log.told(), `"msg"="There is no certificate for metrics, so the server signs one for itself" "cert"="/nowhere/tls.crt" "key"="/nowhere/tls.key"`)
-	require.Contains(t, log.told(), `"secure"=true`)
+	require.Contains(t, log.String(), `"msg"="There is no certificate for metrics, so the server signs one for itself" "cert"="/nowhere/tls.crt" "key"="/nowhere/tls.key"`)
+	require.Contains(t, log.String(), `"secure"=true`)
 }
 
 // A program that chooses for each client brings its certificates, too, so files that are there do not matter.
@@ -94,12 +92,12 @@ func TestAServerThatStopsDoesNotComplainAboutItsCertificate(t *testing.T) {
 	writePair(t, dir, "mine")
 	s, err := NewServer(Options{SecureServing: true, BindAddress: "127.0.0.1:0", CertDir: dir}, nil, nil)
 	require.NoError(t, err)
-	var log logged
-	ctx, stop := context.WithCancel(logr.NewContext(t.Context(), log.logger()))
+	var log logtest.Collected
+	ctx, stop := context.WithCancel(logr.NewContext(t.Context(), log.Logger(0)))
 	stop()
 	require.NoError(t, s.Start(ctx))
-	require.Contains(t, log.told(), `"secure"=true`)
-	require.NotContains(t, log.told(), "watched")
+	require.Contains(t, log.String(), `"secure"=true`)
+	require.NotContains(t, log.String(), "watched")
 }
 
 // caller is a connection to a server in a bubble.
@@ -164,38 +162,18 @@ func TestAScraperThatStopsReadingIsDropped(t *testing.T) {
 	})
 }
 
-// logged collects what is logged.
-type logged struct {
-	mu    sync.Mutex // guards lines
-	lines []string
-}
-
-func (l *logged) logger() logr.Logger {
-	return funcr.New(func(prefix, text string) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.lines = append(l.lines, prefix+" "+text)
-	}, funcr.Options{})
-}
-
-func (l *logged) told() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Join(l.lines, "\n")
-}
-
 func TestARequestThatDoesNotEndDelaysTheStopOnlySoLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log logged
+		var log logtest.Collected
 		ctx, stop := context.WithCancel(t.Context())
 		release := make(chan struct{})
-		c, _, ended := connect(t, ctx, log.logger(), func(http.ResponseWriter, *http.Request) { <-release })
+		c, _, ended := connect(t, ctx, log.Logger(0), func(http.ResponseWriter, *http.Request) { <-release })
 		c.ask()
 		began := time.Now()
 		stop()
 		require.NoError(t, <-ended)
 		require.Equal(t, shutdownLimit, time.Since(began))
-		require.Contains(t, log.told(), "The metrics server cuts requests that do not end")
+		require.Contains(t, log.String(), "The metrics server cuts requests that do not end")
 		_, err := c.Read(make([]byte, 1))
 		require.Error(t, err, "the connection was cut")
 		close(release)
@@ -205,9 +183,9 @@ func TestARequestThatDoesNotEndDelaysTheStopOnlySoLong(t *testing.T) {
 // Prometheus asks at any time, and the last values are often those that somebody looks for.
 func TestTheServerEndsWhenItsRequestsHave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log logged
+		var log logtest.Collected
 		ctx, stop := context.WithCancel(t.Context())
-		c, _, ended := connect(t, ctx, log.logger(), func(_ http.ResponseWriter, r *http.Request) {
+		c, _, ended := connect(t, ctx, log.Logger(0), func(_ http.ResponseWriter, r *http.Request) {
 			<-r.Context().Done()
 			time.Sleep(time.Second)
 		})
@@ -223,7 +201,7 @@ func TestTheServerEndsWhenItsRequestsHave(t *testing.T) {
 		require.GreaterOrEqual(t, time.Since(began), time.Second, "the request was still being served")
 		require.Less(t, time.Since(began), shutdownLimit)
 		require.NoError(t, <-answered)
-		require.Empty(t, log.told(), "nothing was cut")
+		require.Empty(t, log.String(), "nothing was cut")
 	})
 }
 

@@ -20,7 +20,7 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 
 	"github.com/loopwright/loopwright/internal/tests/inorder"
-	"github.com/loopwright/loopwright/manager/log"
+	"github.com/loopwright/loopwright/manager/internal/logtest"
 	"github.com/loopwright/loopwright/manager/metrics"
 )
 
@@ -346,27 +346,21 @@ func TestTheServerAndItsFilterWriteToTheManagersLogger(t *testing.T) {
 		BindAddress: "127.0.0.1:0", FilterProvider: func(*rest.Config, *http.Client) (Filter, error) { return filter, nil },
 	}, nil, nil)
 	require.NoError(t, err)
-	var log logged
-	ctx, stop := context.WithCancel(logr.NewContext(t.Context(), log.logger()))
+	var log logtest.Collected
+	ctx, stop := context.WithCancel(logr.NewContext(t.Context(), log.Logger(0)))
 	stop()
 	require.NoError(t, s.Start(ctx))
 	require.Equal(t, `metrics "level"=0 "msg"="filtered" "path"="/metrics"`+"\n"+
-		`metrics "level"=0 "msg"="Serving metrics" "address"="`+s.(*server).GetBindAddr()+`" "secure"=false`, log.told())
+		`metrics "level"=0 "msg"="Serving metrics" "address"="`+s.(*server).GetBindAddr()+`" "secure"=false`, log.String())
 }
-
-// program is the log of the program; it can be set once.
-var program = func() *logged {
-	var written logged
-	log.SetLogger(written.logger())
-	return &written
-}()
 
 // A program that runs a server without a manager has set its logger for all.
 func TestAServerWithoutAManagerWritesToTheProgramsLogger(t *testing.T) {
+	program := logtest.Read(t)
 	s, err := NewServer(Options{BindAddress: "127.0.0.1:0"}, nil, nil)
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	require.NoError(t, s.Start(ctx))
-	require.Contains(t, program.told(), s.(*server).GetBindAddr())
+	require.Contains(t, program.String(), s.(*server).GetBindAddr())
 }
