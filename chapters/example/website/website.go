@@ -57,7 +57,8 @@ type Reconciler struct {
 	Name   string // of the process, which the CDN logs
 }
 
-// Reconcile creates the missing Pods, deletes the surplus, and uploads the page if the CDN shows another one.
+// Reconcile creates the missing Pods, deletes the surplus, and uploads the page if the CDN shows
+// another one.
 func (r *Reconciler) Reconcile(
 	ctx context.Context, req mini.Request,
 ) (mini.Result, error) {

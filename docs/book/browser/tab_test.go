@@ -25,7 +25,7 @@ import (
 )
 
 // patience is for a machine that does other things, too.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // start returns a browser and the address at which the book is served to it. All
 // tests have the same; each has tabs of its own, which know nothing of each other.
