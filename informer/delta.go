@@ -29,9 +29,9 @@ type delta[T Object] struct {
 
 // notification is news that a handler hasn't heard yet: one delta, or, with
 // HandlerOptions.Coalesce, all those of a key. Package source sets that if all events of an object
-// make the same request. Whatever happens until the handler has time, this is all that it takes: the
-// first object, which the handler knows in some state or not at all; the end of that object; and the
-// object that exists now.
+// make the same request, and no predicate has to see each of them. Whatever happens until the handler
+// has time, this is all that it takes: the first object, which the handler knows in some state or not
+// at all; the end of that object; and the object that exists now.
 type notification[T Object] struct {
 	old    T // the object that the handler knows, in the state that it was told
 	last   T // the last state of the first object, once it's deleted

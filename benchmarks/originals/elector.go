@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
@@ -15,9 +17,14 @@ import (
 // then, because the feature gate for that is alpha, and off.
 func elect(ctx context.Context, c stories.Candidate) {
 	const lease, renew, retry = 15 * time.Second, 10 * time.Second, 2 * time.Second
-	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock,
-		stories.LeaseNamespace, stories.LeaseName,
-		resourcelock.ResourceLockConfig{Identity: c.Lock.Identity()}, c.Connection, renew)
+	// resourcelock.NewFromKubeconfig sets the same timeout. But it replaces the UserAgent, by which the
+	// simulation knows whose requests a mishap is for.
+	connection := rest.CopyConfig(c.Connection)
+	connection.Timeout = renew / 2
+	client := kubernetes.NewForConfigOrDie(connection)
+	lock, err := resourcelock.New(resourcelock.LeasesResourceLock,
+		stories.LeaseNamespace, stories.LeaseName, client.CoreV1(), client.CoordinationV1(),
+		resourcelock.ResourceLockConfig{Identity: c.Lock.Identity()})
 	if err != nil {
 		panic(err)
 	}

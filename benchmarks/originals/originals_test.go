@@ -32,6 +32,21 @@ func playSeeds(t *testing.T, story simulation.Story) {
 	story.Test(t)
 }
 
+// A controller whose client has another UserAgent never meets a mishap, and looks better than it is.
+func TestTheMishapsReachTheElector(t *testing.T) {
+	story, met := stories.Elector(elect), map[string]int{}
+	for seed := range uint64(30) {
+		for what, times := range story.Happens(t, seed) {
+			met[what] += times
+		}
+	}
+	for what := range story.Least {
+		if strings.HasPrefix(what, "fault: ") {
+			require.NotZero(t, met[what], "%s: %v", what, met)
+		}
+	}
+}
+
 // scene is a Scene, and the promise that Kubernetes' controllers break in it.
 type scene struct {
 	stories.Scene

@@ -93,7 +93,7 @@ func up() (*cluster.Cluster, error) {
 // by default. It's etcd and the API server alone: no controller runs there.
 func WithGates(t testing.TB, gates ...string) *cluster.Cluster {
 	t.Helper()
-	return another(t, cluster.Options{
+	return another(t, "feature gates "+strings.Join(gates, ", "), cluster.Options{
 		Parts: []cluster.Part{cluster.Etcd, cluster.APIServer},
 		Arguments: func(part cluster.Part, line []string) ([]string, error) {
 			if part == cluster.APIServer {
@@ -108,10 +108,10 @@ func WithGates(t testing.TB, gates ...string) *cluster.Cluster {
 // cluster.Options.Originals.
 func WithOriginals(t testing.TB, originals ...string) *cluster.Cluster {
 	t.Helper()
-	return another(t, cluster.Options{Originals: originals})
+	return another(t, "controllers "+strings.Join(originals, ", "), cluster.Options{Originals: originals})
 }
 
-func another(t testing.TB, options cluster.Options) *cluster.Cluster {
+func another(t testing.TB, what string, options cluster.Options) *cluster.Cluster {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs a cluster, which -short leaves out")
@@ -121,11 +121,11 @@ func another(t testing.TB, options cluster.Options) *cluster.Cluster {
 	defer cancel()
 	started, err := cluster.Up(ctx, options)
 	if err != nil {
-		t.Fatalf("no other cluster to test on: %v", err)
+		t.Fatalf("no cluster with %s to test on: %v", what, err)
 	}
 	t.Cleanup(func() {
 		if err := started.Down(context.Background()); err != nil {
-			t.Errorf("taking the other cluster down: %v", err)
+			t.Errorf("taking the cluster with %s down: %v", what, err)
 		}
 	})
 	return started

@@ -281,6 +281,13 @@ func (w *World) tellWrites() {
 	}
 }
 
+// Happens plays one day, and counts what happens on it, as for Least.
+func (s Story) Happens(t *testing.T, seed uint64) map[string]int {
+	counts := map[string]int{}
+	s.playTwice(t, seed, nil, counts)
+	return counts
+}
+
 // Play plays one day twice, and returns the promises that were broken.
 func (s Story) Play(t *testing.T, seed uint64) []Broken {
 	return verdict(s.playTwice(t, seed, nil, map[string]int{}))

@@ -20,8 +20,8 @@ import (
 // none was. The layer says who calls the handler: a source passes its controller's name.
 //
 // A handler's name is its String method's answer if it has one, otherwise its type. Explained
-// changes no priorities. A queue that takes no reasons, as no controller's does, gets none, and
-// nothing is recorded.
+// changes no priorities. A queue without AddWithOpts, which no controller's is, gets no
+// reasons, and nothing is recorded.
 func Explained[object any, request comparable](
 	h TypedEventHandler[object, request], recorder *trace.Recorder, layer string,
 ) TypedEventHandler[object, request] {
@@ -151,7 +151,7 @@ type eventQueue[request comparable] struct {
 	added func(request)     // nil unless somebody listens; called before the add
 }
 
-// newEventQueue returns the queue itself if it isn't a controller's and takes no options: wrapping it
+// newEventQueue returns the queue itself if it has no AddWithOpts: wrapping it
 // would hide its other methods and gain nothing.
 func newEventQueue[request comparable](
 	queue workqueue.TypedRateLimitingInterface[request], opts workqueue.AddOpts, added func(request),

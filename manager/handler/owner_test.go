@@ -37,6 +37,8 @@ func TestTheOwnersOfTheObjectAreAskedForWithAPriorityAndAReason(t *testing.T) {
 		{update(pod("web-1", "1", web), pod("web-1", "2", web)), "at 0: update of Pod shop/web-1, through its owner"},
 		{update(pod("web-1", "1", web), pod("web-1", "1", web)), "at -100: resync of Pod shop/web-1, through its owner"},
 		{update(nil, pod("web-1", "1", web)), "at 0: update of Pod shop/web-1, through its owner"},
+		{update(pod("web-1", "1", web), nil), "at 0: update of Pod shop/web-1, through its owner"},
+		{remove(pod("web-1", "1", web), false), "at 0: delete of Pod shop/web-1, through its owner"},
 		{remove(pod("web-1", "1", web), true), "at 0: unseen delete of Pod shop/web-1, through its owner"},
 		{generic(pod("web-1", "1", web)), "at 0: generic event of Pod shop/web-1, through its owner"},
 	} {

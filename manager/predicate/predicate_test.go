@@ -69,6 +69,7 @@ func TestAnUpdatePassesIfItChangesWhatThePredicateLooksAt(t *testing.T) {
 		{"the generation", with(), with(func(p *corev1.Pod) { p.Generation = 2 }), changed{generation: true}},
 		{"the generation, backwards", with(func(p *corev1.Pod) { p.Generation = 2 }), with(), changed{generation: true}},
 		{"the version", with(), with(func(p *corev1.Pod) { p.ResourceVersion = "2" }), changed{version: true}},
+		{"a version that's no number", with(), with(func(p *corev1.Pod) { p.ResourceVersion = "b" }), changed{version: true}},
 		{"the version, backwards", with(func(p *corev1.Pod) { p.ResourceVersion = "2" }), with(), changed{version: true}},
 		{"a label's value", with(), with(func(p *corev1.Pod) { p.Labels = map[string]string{"app": "db"} }), changed{labels: true}},
 		{"one label more", with(), with(func(p *corev1.Pod) { p.Labels["tier"] = "front" }), changed{labels: true}},
@@ -77,6 +78,7 @@ func TestAnUpdatePassesIfItChangesWhatThePredicateLooksAt(t *testing.T) {
 		{"nil for an empty map of labels", with(func(p *corev1.Pod) { p.Labels = map[string]string{} }), with(func(p *corev1.Pod) { p.Labels = nil }), changed{}},
 		{"an annotation's value", with(), with(func(p *corev1.Pod) { p.Annotations["note"] = "b" }), changed{annotations: true}},
 		{"annotations that are printed alike", with(func(p *corev1.Pod) { p.Annotations = map[string]string{"a": "1", "b": "2"} }), with(func(p *corev1.Pod) { p.Annotations = map[string]string{"a": "1 b:2"} }), changed{annotations: true}},
+		{"one annotation more", with(), with(func(p *corev1.Pod) { p.Annotations["tier"] = "front" }), changed{annotations: true}},
 		{"no annotations any more", with(), with(func(p *corev1.Pod) { p.Annotations = nil }), changed{annotations: true}},
 		{"the status", with(), with(func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning }), changed{}},
 	} {

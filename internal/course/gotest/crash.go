@@ -15,7 +15,8 @@ const timedOut = "panic: test timed out after "
 // Crash finds what Go says about a crash in what a program printed, and the innermost call in one of files.
 func Crash(output string, files []string) (f Failure, crashed bool) {
 	f.readPlace(output, files)
-	return f, f.readCrash(output, files)
+	crashed = f.readCrash(output, files)
+	return f, crashed
 }
 
 // readCrash recognises what Go says about a crash, and reports whether there was one. What follows from

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// waiting is what a goroutine was doing in one of the reader's files when the tests were stopped.
+// Waiting is what a goroutine was doing in one of the reader's files when the tests were stopped.
 type Waiting struct {
 	Function string // "Queue.Get"
 	In       string

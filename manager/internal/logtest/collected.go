@@ -35,12 +35,3 @@ func (c *Collected) With(parts ...string) []string {
 
 // String returns all of them.
 func (c *Collected) String() string { return strings.Join(c.With(), "\n") }
-
-// Since returns those that were added since the last call.
-func (c *Collected) Since() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	lines := c.lines
-	c.lines = nil
-	return lines
-}
