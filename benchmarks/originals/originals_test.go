@@ -1,12 +1,19 @@
 package originals
 
 import (
+	"context"
+	"net/http"
 	"os"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"github.com/loopwright/loopwright/internal/simulation"
 	"github.com/loopwright/loopwright/internal/simulation/stories"
@@ -34,7 +41,19 @@ func playSeeds(t *testing.T, story simulation.Story) {
 
 // A controller whose client has another UserAgent never meets a mishap, and looks better than it is.
 func TestTheMishapsReachTheElector(t *testing.T) {
-	story, met := stories.Elector(elect), map[string]int{}
+	var clocks, exits atomic.Int64
+	story, met := stories.Elector(func(ctx context.Context, c stories.Candidate) {
+		byItsClock, exit := c.ByItsClock, c.Exit
+		c.ByItsClock = func(lock resourcelock.Interface) resourcelock.Interface {
+			clocks.Add(1)
+			return byItsClock(lock)
+		}
+		c.Exit = func() {
+			exits.Add(1)
+			exit()
+		}
+		elect(ctx, c)
+	}), map[string]int{}
 	for seed := range uint64(30) {
 		for what, times := range story.Happens(t, seed) {
 			met[what] += times
@@ -45,6 +64,41 @@ func TestTheMishapsReachTheElector(t *testing.T) {
 			require.NotZero(t, met[what], "%s: %v", what, met)
 		}
 	}
+	require.NotZero(t, clocks.Load(), "its clock shows another time")
+	require.NotZero(t, exits.Load(), "its work ends when the Lease is lost")
+}
+
+// hanging is a server that never answers.
+type hanging struct{ requests atomic.Int64 }
+
+func (h *hanging) RoundTrip(r *http.Request) (*http.Response, error) {
+	h.requests.Add(1)
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// kube-controller-manager's client waits for an answer for five seconds. If ours waited forever, the table would blame
+// client-go for what its user left out.
+func TestTheElectorDoesNotWaitForAnAnswerForever(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		server, ended := &hanging{}, make(chan struct{})
+		go func() {
+			defer close(ended)
+			elect(ctx, stories.Candidate{
+				Lock:       &resourcelock.LeaseLock{LockConfig: resourcelock.ResourceLockConfig{Identity: "a"}},
+				Connection: &rest.Config{Host: "http://nobody", Transport: server},
+				ByItsClock: func(lock resourcelock.Interface) resourcelock.Interface { return lock },
+				Lead:       func(context.Context) {}, Exit: func() {},
+			})
+		}()
+		time.Sleep(4 * time.Second)
+		require.EqualValues(t, 1, server.requests.Load())
+		time.Sleep(6 * time.Second) // a pause is 4.4 s at most
+		require.EqualValues(t, 2, server.requests.Load())
+		stop()
+		<-ended
+	})
 }
 
 // scene is a Scene, and the promise that Kubernetes' controllers break in it.

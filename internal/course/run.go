@@ -161,7 +161,7 @@ func (r *Repo) isLog(extra map[string]string) func(pkg, file string, line int) b
 			text, _ := r.read(file) // a file that cannot be read has no lines
 			source[file] = strings.Split(string(text), "\n")
 		}
-		return line <= len(source[file]) && strings.Contains(source[file][line-1], ".Log")
+		return line > 0 && line <= len(source[file]) && strings.Contains(source[file][line-1], ".Log")
 	}
 }
 

@@ -3,6 +3,7 @@ package stories
 import (
 	"context"
 	"flag"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -77,6 +78,20 @@ func TestTheStoryFindsElectorsThatAreWrong(t *testing.T) {
 	}
 }
 
+// What a table says of a kept Lease would be said of one that's deleted.
+func TestNobodyDeletesAKeptLease(t *testing.T) {
+	if flag.Lookup("simulation.count").Value.String() != "0" {
+		t.Skip("this is no test to play days with")
+	}
+	deleted, kept := 0, 0
+	for seed := range uint64(5) {
+		deleted += Elector(trusting).Happens(t, seed)[leaseDeleted]
+		kept += ElectorOfAKeptLease(trusting).Happens(t, seed)[leaseDeleted]
+	}
+	require.NotZero(t, deleted)
+	require.Zero(t, kept)
+}
+
 // What the goroutines of a process do after its exit isn't work: nobody sees it.
 func TestAProcessThatHasExitedDoesNotLead(t *testing.T) {
 	if flag.Lookup("simulation.count").Value.String() != "0" {
@@ -90,5 +105,36 @@ func TestAProcessThatHasExitedDoesNotLead(t *testing.T) {
 	require.NotEmpty(t, broken, "nobody leads")
 	for _, b := range broken {
 		require.Equal(t, simulation.ActedOn, b.Promise, "%s", b)
+	}
+}
+
+// With os.Exit, the work has no time to stop, so the next one may begin at once.
+func TestTheWorkEndsWithItsProcess(t *testing.T) {
+	if flag.Lookup("simulation.count").Value.String() != "0" {
+		t.Skip("this is no test to play days with")
+	}
+	var held atomic.Bool
+	exits := func(ctx context.Context, c Candidate) {
+		for !held.CompareAndSwap(false, true) {
+			if sleep(ctx, 10*time.Millisecond); ctx.Err() != nil {
+				return
+			}
+		}
+		work, stop := context.WithCancel(ctx)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			c.Lead(work)
+		}()
+		sleep(ctx, time.Minute)
+		c.Exit()
+		held.Store(false)
+		stop()
+		<-ended
+	}
+	for seed := range uint64(3) {
+		for _, b := range Elector(exits).Play(t, seed) {
+			require.NotEqual(t, simulation.OneLeader, b.Promise, "%s", b)
+		}
 	}
 }
