@@ -32,16 +32,6 @@ func somePods(count int) []*corev1.Pod {
 	return pods
 }
 
-// somewhereElse is the same pods, each on another node.
-func somewhereElse(pods []*corev1.Pod) []*corev1.Pod {
-	moved := make([]*corev1.Pod, len(pods))
-	for i, pod := range pods {
-		moved[i] = pod.DeepCopy()
-		moved[i].Spec.NodeName = fmt.Sprintf("node-%d", (i+1)%200)
-	}
-	return moved
-}
-
 func anys(pods []*corev1.Pod) []any {
 	objects := make([]any, len(pods))
 	for i, pod := range pods {

@@ -8,34 +8,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
-
-	"github.com/loopwright/loopwright/informer"
-	"github.com/loopwright/loopwright/manager/cache"
 )
 
 // BenchmarkCachedGet reads one of 1,000 pods by its name, as a copy.
 func BenchmarkCachedGet(b *testing.B) {
 	eachCache(b, 1000, func(b *testing.B, c CachePeer) {
-		var pod corev1.Pod
-		for i := 0; b.Loop(); i++ {
-			must(c.Get(b.Context(), podName(i%1000), &pod))
-		}
-	})
-}
-
-// BenchmarkCachedGetSmall does it with objects that have a name, a label and a node. Of a whole pod, nearly all
-// of the time goes into the copy, which is generated code on both sides; here one sees the rest.
-func BenchmarkCachedGetSmall(b *testing.B) {
-	pods := SomePods(1000)
-	for i := range pods {
-		pods[i] = corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: pods[i].Namespace, Name: pods[i].Name, ResourceVersion: pods[i].ResourceVersion, Labels: map[string]string{"app": "web"}},
-			Spec:       corev1.PodSpec{NodeName: pods[i].Spec.NodeName},
-		}
-	}
-	eachCacheOf(b, pods, func(b *testing.B, c CachePeer) {
 		var pod corev1.Pod
 		for i := 0; b.Loop(); i++ {
 			must(c.Get(b.Context(), podName(i%1000), &pod))
@@ -53,26 +31,6 @@ func BenchmarkCachedList(b *testing.B) {
 	})
 }
 
-// BenchmarkCachedListOfANamespace lists 50 of 1,000 pods, as copies.
-func BenchmarkCachedListOfANamespace(b *testing.B) {
-	eachCache(b, 1000, func(b *testing.B, c CachePeer) {
-		for b.Loop() {
-			var pods corev1.PodList
-			must(c.List(b.Context(), &pods, "shop-3"))
-		}
-	})
-}
-
-// BenchmarkCachedListByField lists the 10 of 1,000 pods that are on a node, through an index.
-func BenchmarkCachedListByField(b *testing.B) {
-	eachCache(b, 1000, func(b *testing.B, c CachePeer) {
-		for b.Loop() {
-			var pods corev1.PodList
-			must(c.ByNode(b.Context(), &pods, "node-3"))
-		}
-	})
-}
-
 // BenchmarkCachedListZeroCopy lists 1,000 pods without copying what they point to. The items of a list are
 // structs, so they are copied one level deep.
 func BenchmarkCachedListZeroCopy(b *testing.B) {
@@ -80,60 +38,6 @@ func BenchmarkCachedListZeroCopy(b *testing.B) {
 		for b.Loop() {
 			var pods corev1.PodList
 			must(c.ZeroCopy(b.Context(), &pods))
-		}
-	})
-}
-
-// BenchmarkIterate looks at each of 1,000 pods: through a plain loop over a store, through our cache, and as a
-// zero-copy list from controller-runtime's, which is the least that one can have there.
-func BenchmarkIterate(b *testing.B) {
-	pods := SomePods(1000)
-	b.Run("store", func(b *testing.B) {
-		store := informer.NewStore[*corev1.Pod](informer.StoreOptions{})
-		for i := range pods {
-			store.Put(&pods[i])
-		}
-		b.ReportAllocs()
-		for b.Loop() {
-			running := 0
-			for pod := range store.All() {
-				if pod.Status.Phase == corev1.PodRunning {
-					running++
-				}
-			}
-			require.Equal(b, 1000, running)
-		}
-	})
-	config := ServePods(pods)
-	b.Run("ours", func(b *testing.B) {
-		peer, c := OurCache(config)
-		defer func() { must(peer.Stop()) }()
-		b.ReportAllocs()
-		for b.Loop() {
-			running := 0
-			for pod, err := range cache.All(b.Context(), c, &corev1.Pod{}) {
-				must(err)
-				if pod.Status.Phase == corev1.PodRunning {
-					running++
-				}
-			}
-			require.Equal(b, 1000, running)
-		}
-	})
-	b.Run("controller-runtime", func(b *testing.B) {
-		peer := TheirCache(config)
-		defer func() { must(peer.Stop()) }()
-		b.ReportAllocs()
-		for b.Loop() {
-			running := 0
-			var list corev1.PodList
-			must(peer.ZeroCopy(b.Context(), &list))
-			for i := range list.Items {
-				if list.Items[i].Status.Phase == corev1.PodRunning {
-					running++
-				}
-			}
-			require.Equal(b, 1000, running)
 		}
 	})
 }
@@ -190,11 +94,7 @@ var cachePeers = []cachePeer{
 }
 
 func eachCache(b *testing.B, count int, measure func(b *testing.B, c CachePeer)) {
-	eachCacheOf(b, SomePods(count), measure)
-}
-
-func eachCacheOf(b *testing.B, pods []corev1.Pod, measure func(b *testing.B, c CachePeer)) {
-	config := ServePods(pods)
+	config := ServePods(SomePods(count))
 	for _, peer := range cachePeers {
 		b.Run(peer.name, func(b *testing.B) {
 			c := peer.start(config)

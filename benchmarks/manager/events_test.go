@@ -23,56 +23,10 @@ import (
 	"github.com/loopwright/loopwright/workqueue"
 )
 
-// discarding are queues that cost nothing: only the handler is measured.
-type (
-	ourDiscard struct {
-		priorityqueue.PriorityQueue[reconcile.Request]
-	}
-	theirDiscard struct {
-		upstreampriority.PriorityQueue[upstream.Request]
-	}
-)
-
-func (ourDiscard) Add(reconcile.Request)                                       {}
-func (ourDiscard) AddWithOpts(priorityqueue.AddOpts, ...reconcile.Request)     {}
-func (theirDiscard) Add(upstream.Request)                                      {}
-func (theirDiscard) AddWithOpts(upstreampriority.AddOpts, ...upstream.Request) {}
-
-// BenchmarkHandle is one event that a handler turns into one request: an update, and an object of the
-// first list. Our requests have a reason. The queue does nothing.
-func BenchmarkHandle(b *testing.B) {
-	updates, creates := podEvents()
-	for _, c := range handlersToMeasure() {
-		b.Run(c.name, func(b *testing.B) {
-			for _, kind := range []struct {
-				name   string
-				events []Event
-			}{{"update", updates}, {"first-list", creates}} {
-				b.Run(kind.name, func(b *testing.B) {
-					b.Run("ours", func(b *testing.B) {
-						b.ReportAllocs()
-						q := &ourDiscard{}
-						for i := 0; b.Loop(); i++ {
-							TellOurs(b.Context(), c.ours, kind.events[i%len(kind.events)], q)
-						}
-					})
-					b.Run("controller-runtime", func(b *testing.B) {
-						b.ReportAllocs()
-						q := &theirDiscard{}
-						for i := 0; b.Loop(); i++ {
-							TellTheirs(b.Context(), c.theirs, kind.events[i%len(kind.events)], q)
-						}
-					})
-				})
-			}
-		})
-	}
-}
-
-// BenchmarkHandleAndTake is the same with the default queue of each side, and a worker that takes
-// the request. "unread" does not read the reason; "read" does, which only ours has.
+// BenchmarkHandleAndTake is an update that a handler turns into one request, which goes through the default queue of each side to
+// a worker. Our requests have a reason: "unread" doesn't read it, and "read" does.
 func BenchmarkHandleAndTake(b *testing.B) {
-	updates, _ := podEvents()
+	updates := podEvents()
 	for _, c := range handlersToMeasure() {
 		b.Run(c.name, func(b *testing.B) {
 			for _, read := range []bool{false, true} {
@@ -107,17 +61,16 @@ func BenchmarkHandleAndTake(b *testing.B) {
 	}
 }
 
-// podEvents are of a thousand Pods that a ReplicaSet controls.
-func podEvents() (updates, creates []Event) {
+// podEvents are updates of a thousand Pods that a ReplicaSet controls.
+func podEvents() (updates []Event) {
 	for i := range 1000 {
 		is := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: fmt.Sprint("namespace-", i%50), Name: fmt.Sprintf("web-7c5ddbdf54-%05d", i), ResourceVersion: "2",
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: fmt.Sprint("web-", i), Controller: new(true)}}}}
 		was := is.DeepCopy()
 		was.ResourceVersion = "1"
 		updates = append(updates, Event{Op: "update", Old: was, New: is})
-		creates = append(creates, Event{Op: "create", New: is, Flag: true})
 	}
-	return updates, creates
+	return updates
 }
 
 func handlersToMeasure() []pair {

@@ -42,9 +42,8 @@ type Running struct {
 
 // Peer is one of the sides. Its Name is a sub-benchmark's.
 type Peer struct {
-	Name     string
-	Start    Start
-	NoLogger bool // the context of a reconcile has none
+	Name  string
+	Start Start
 }
 
 // Kinds are the queues that a controller may have; the first is the default of both sides.
@@ -55,7 +54,7 @@ var Kinds = []struct {
 	{"priority-queue", []Peer{{Name: "ours", Start: ours(true)}, {Name: "controller-runtime", Start: theirs(true)}}},
 	{"plain-queue", []Peer{
 		{Name: "ours", Start: ours(false)},
-		{Name: "mini", Start: minis, NoLogger: true},
+		{Name: "mini", Start: minis},
 		{Name: "controller-runtime", Start: theirs(false)},
 	}},
 }

@@ -9,65 +9,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
 )
-
-// BenchmarkStart is the life of a controller that finds 10,000 requests: it is made and
-// started, and all of them are reconciled. The reconciler does nothing. How it stops is not
-// measured.
-func BenchmarkStart(b *testing.B) {
-	names := Names(10_000)
-	for _, kind := range Kinds {
-		b.Run(kind.Name, func(b *testing.B) {
-			for _, peer := range kind.Peers {
-				b.Run(peer.Name, func(b *testing.B) {
-					b.ReportAllocs()
-					for b.Loop() {
-						left, all := len(names), make(chan struct{}) // closed by the only worker
-						c := peer.Start(names, func(context.Context, types.NamespacedName) {
-							if left--; left == 0 {
-								close(all)
-							}
-						})
-						<-all
-						b.StopTimer()
-						must(c.Stop())
-						b.StartTimer()
-					}
-				})
-			}
-		})
-	}
-}
 
 // BenchmarkReconcile adds 1,000 requests to a controller that runs, and waits until all are
 // reconciled. One operation is one request.
 func BenchmarkReconcile(b *testing.B) {
-	reconcileAll(b, func(context.Context) {}, func(Peer) bool { return true })
-}
-
-// BenchmarkReconcileLogged is the same with a reconciler that asks for its logger and for nothing
-// else. Our controller makes a logger only for those who ask.
-func BenchmarkReconcileLogged(b *testing.B) {
-	reconcileAll(b, func(ctx context.Context) { logr.FromContextOrDiscard(ctx).Info("Looking") },
-		func(peer Peer) bool { return !peer.NoLogger })
-}
-
-func reconcileAll(b *testing.B, reconcile func(context.Context), plays func(Peer) bool) {
 	names := Names(1000)
 	for _, kind := range Kinds {
 		b.Run(kind.Name, func(b *testing.B) {
 			for _, peer := range kind.Peers {
-				if !plays(peer) {
-					continue
-				}
 				b.Run(peer.Name, func(b *testing.B) {
 					var round sync.WaitGroup
-					c := peer.Start(nil, func(ctx context.Context, _ types.NamespacedName) {
-						reconcile(ctx)
-						round.Done()
-					})
+					c := peer.Start(nil, func(context.Context, types.NamespacedName) { round.Done() })
 					play := func() {
 						round.Add(len(names))
 						for _, name := range names {
@@ -89,35 +43,22 @@ func reconcileAll(b *testing.B, reconcile func(context.Context), plays func(Peer
 	}
 }
 
-// BenchmarkSteady adds 1,000 requests a second, one each millisecond. The time for an operation
-// would say nothing, because the pace is given. The two figures say how long a
-// request takes from its add to its reconcile: the middle one, and the slowest of a hundred.
-func BenchmarkSteady(b *testing.B) {
-	for _, kind := range Kinds {
-		b.Run(kind.Name, func(b *testing.B) {
-			for _, peer := range kind.Peers {
-				b.Run(peer.Name, func(b *testing.B) { steady(b, peer, time.Millisecond) })
-			}
-		})
-	}
-}
-
-// BenchmarkLoad is the same with the default queue, from a quiet controller to a busy one.
+// BenchmarkLoad adds requests to the default queue at a steady pace, of a quiet controller and of a busy one. The time for an
+// operation would say nothing, because the pace is given. The two figures say how long a request takes from its add to its
+// reconcile: the middle one, and the slowest of a hundred.
 func BenchmarkLoad(b *testing.B) {
 	for _, rate := range []int{500, 2_000, 8_000, 32_000} {
 		b.Run(fmt.Sprintf("rate=%d", rate), func(b *testing.B) {
 			for _, peer := range Kinds[0].Peers {
-				b.Run(peer.Name, func(b *testing.B) { steady(b, peer, time.Second/time.Duration(rate)) })
+				b.Run(peer.Name, func(b *testing.B) {
+					latencies := latenciesOf(peer, Names(b.N), time.Second/time.Duration(rate))
+					b.ReportMetric(float64(latencies[len(latencies)/2].Nanoseconds()), "p50-ns")
+					b.ReportMetric(float64(latencies[len(latencies)*99/100].Nanoseconds()), "p99-ns")
+					b.ReportMetric(0, "ns/op")
+				})
 			}
 		})
 	}
-}
-
-func steady(b *testing.B, peer Peer, pause time.Duration) {
-	latencies := latenciesOf(peer, Names(b.N), pause)
-	b.ReportMetric(float64(latencies[len(latencies)/2].Nanoseconds()), "p50-ns")
-	b.ReportMetric(float64(latencies[len(latencies)*99/100].Nanoseconds()), "p99-ns")
-	b.ReportMetric(0, "ns/op")
 }
 
 // latenciesOf adds requests with a pause between them, and returns how long they took, sorted. One that was late, because the

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -49,23 +48,6 @@ func TestASteadyPaceMeasuresEveryRequest(t *testing.T) {
 		for _, peer := range kind.Peers {
 			t.Run(kind.Name+"/"+peer.Name, func(t *testing.T) {
 				require.Len(t, latenciesOf(peer, Names(50), time.Millisecond), 50)
-			})
-		}
-	}
-}
-
-// Half of BenchmarkReconcileLogged would be missing if one side gave its reconciler no logger.
-func TestBothSidesGiveTheReconcilerALogger(t *testing.T) {
-	for _, kind := range Kinds {
-		for _, peer := range kind.Peers {
-			t.Run(kind.Name+"/"+peer.Name, func(t *testing.T) {
-				failed := make(chan error, 1) // from the reconciler, once
-				c := peer.Start(Names(1), func(ctx context.Context, _ types.NamespacedName) {
-					_, err := logr.FromContext(ctx)
-					failed <- err
-				})
-				require.Equal(t, peer.NoLogger, <-failed != nil)
-				require.NoError(t, c.Stop())
 			})
 		}
 	}

@@ -52,33 +52,6 @@ func startWith(b *testing.B, objects int) {
 	}
 }
 
-// BenchmarkFirstRound is the time from New until all objects have been reconciled.
-func BenchmarkFirstRound(b *testing.B) {
-	objects := 20_000
-	if testing.Short() {
-		objects = 500
-	}
-	config, end := Serve(objects)
-	defer end()
-	for _, peer := range Peers {
-		b.Run(peer.Name, func(b *testing.B) {
-			var cpu time.Duration
-			b.ReportAllocs()
-			for b.Loop() {
-				p, began := NewProgress(objects), processorTime()
-				stop := peer.Run(config, p.Seen)
-				<-p.done
-				b.StopTimer()
-				cpu += processorTime() - began
-				must(stop())
-				runtime.GC()
-				b.StartTimer()
-			}
-			b.ReportMetric(float64(cpu.Microseconds())/1000/float64(b.N), "cpu-ms/op")
-		})
-	}
-}
-
 // processorTime is what this process has used, its garbage collector included.
 func processorTime() time.Duration {
 	var usage syscall.Rusage

@@ -28,20 +28,3 @@ func BenchmarkCycle(b *testing.B) {
 		})
 	}
 }
-
-// BenchmarkPingPong is one key that is added, taken and finished again and again.
-func BenchmarkPingPong(b *testing.B) {
-	key := Requests(1)[0]
-	for _, peer := range Peers {
-		b.Run(peer.Name, func(b *testing.B) {
-			q := peer.Make()
-			defer q.ShutDown()
-			b.ReportAllocs()
-			for b.Loop() {
-				q.Add(key)
-				item, _ := q.Get()
-				q.Done(item)
-			}
-		})
-	}
-}

@@ -52,7 +52,7 @@ type settings struct {
 }
 
 // quickly are the benchmarks of the quick mode: one or two of each subject.
-const quickly = `^Benchmark(Cycle|AddAfter|Requeue|StoreGet|StoreUpdate|StoreByIndex|Reconcile|CachedGet|CachedList|Handle|Renew|Serve)$`
+const quickly = `^Benchmark(Cycle|ColdSync|Reconcile|CachedGet|CachedList|HandleAndTake|FakeClientForOneTest|Renew|Serve)$`
 
 func run(ctx context.Context, s settings) error {
 	if s.page != "" {
