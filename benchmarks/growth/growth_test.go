@@ -167,6 +167,35 @@ func TestACurveBendsIfEachObjectCostsMoreInBothRuns(t *testing.T) {
 	require.Contains(t, text, "\n- our manager, pods, stream: all-sec is 1.50 times as much")
 }
 
+// Where the machine itself gets slow, a bend isn't the library's.
+func TestTheMachinesOwnPartIsToldIfBothRunsMeasuredIt(t *testing.T) {
+	touching := func(gigabytesOfRun ...int) Table {
+		all := straight()
+		for i, gigabytes := range gigabytesOfRun {
+			for number := 1; number <= gigabytes; number++ {
+				seconds := 0.25
+				if number > 2 {
+					seconds = 2
+				}
+				all.Results = append(all.Results, Result{Case{i + 1, Machine, "memory", 100_000, "touching"}, Gigabyte(number), seconds})
+			}
+		}
+		return all
+	}
+	require.InDelta(t, 400_000, touching().Peak(), 0)
+	require.Equal(t, &touched{Gigabytes: "4", First: "250 ms", Slowest: "2.00 s", All: "4.50 s"}, touching(4, 4).touched())
+	require.Equal(t, &touched{Gigabytes: "3", First: "250 ms", Slowest: "2.00 s", All: "2.50 s"}, touching(4, 3).touched(), "both have three")
+	require.Nil(t, touching(4).touched())
+	require.Nil(t, touching().touched())
+
+	text, err := touching(4, 4).Section()
+	require.NoError(t, err)
+	require.Contains(t, text, "touches 4 GB of memory")
+	text, err = touching(4).Section()
+	require.NoError(t, err)
+	require.NotContains(t, text, "GB of memory")
+}
+
 func TestAPlotHasAllSidesAndTheLimit(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "plots")
 	require.NoError(t, straight().Draw(dir))

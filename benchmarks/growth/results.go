@@ -7,6 +7,7 @@ package growth
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/loopwright/loopwright/benchmarks/internal/csvfile"
 	"github.com/loopwright/loopwright/benchmarks/internal/machine"
@@ -38,6 +39,12 @@ const (
 	Outgrew = "outgrew-B" // the limit of memory at which the case was ended
 	Seen    = "seen"      // how many objects were reconciled at the start
 )
+
+// Machine is in the place of a server where no library is measured, only what the machine takes for giving memory.
+const Machine = "machine"
+
+// Gigabyte is the time to touch a process's first, second, ... gigabyte.
+func Gigabyte(number int) string { return fmt.Sprintf("gigabyte-%d-sec", number) }
 
 var columns = []string{"run", "server", "form", "objects", "side", "figure", "value"}
 
@@ -84,6 +91,16 @@ func resultOf(cells []string) (r Result, err error) {
 	}
 	r.Value, err = strconv.ParseFloat(cells[6], 64)
 	return r, err
+}
+
+// Peak is the most memory that any process had.
+func (t Table) Peak() (most float64) {
+	for _, r := range t.Results {
+		if strings.HasSuffix(r.Figure, "peak-rss-B") {
+			most = max(most, r.Value)
+		}
+	}
+	return most
 }
 
 // Value is a figure of a case.

@@ -227,6 +227,31 @@ func (t Table) outgrown() (all []string) {
 	return all
 }
 
+// touched is what the machine takes for giving a process memory.
+type touched struct{ Gigabytes, First, Slowest, All string }
+
+// touched is nil if one of the runs hasn't measured it.
+func (t Table) touched() *touched {
+	var c Case
+	for _, r := range t.Results {
+		if r.Server == Machine {
+			c = r.Case
+		}
+	}
+	first, slowest, all, gigabytes := t.mean(c, Gigabyte(1)), 0.0, 0.0, 0
+	for {
+		took := t.mean(c, Gigabyte(gigabytes+1))
+		if took == 0 {
+			break
+		}
+		slowest, all, gigabytes = max(slowest, took), all+took, gigabytes+1
+	}
+	if gigabytes == 0 {
+		return nil
+	}
+	return &touched{strconv.Itoa(gigabytes), Number("-sec", first), Number("-sec", slowest), Number("-sec", all)}
+}
+
 // largest is the largest size at which both runs have a figure of all sides.
 func (t Table) largest(w workload, figure string) (size int) {
 	for _, objects := range t.sizes() {
@@ -270,7 +295,8 @@ func (t Table) Section() (string, error) {
 		Tables   []table
 		Outgrown []string
 		Bends    []string
+		Touched  *touched
 		Facts    []machine.Fact
-	}{plots.Thousands(sizes[len(sizes)-1]), t.drawable(), t.tables(), t.outgrown(), t.Bends(), t.Facts})
+	}{plots.Thousands(sizes[len(sizes)-1]), t.drawable(), t.tables(), t.outgrown(), t.Bends(), t.touched(), t.Facts})
 	return text.String(), err
 }

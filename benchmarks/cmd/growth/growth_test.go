@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -162,6 +163,27 @@ func TestACommandThatWasStoppedGoesOnWhereItWas(t *testing.T) {
 	out.Reset()
 	require.NoError(t, play(t.Context(), s, &out))
 	require.NotContains(t, out.String(), "run 1", "all was measured before")
+}
+
+// The machine's part is that of the memory which the sides have needed.
+func TestTheMachineIsMeasuredWithTheMemoryOfTheSides(t *testing.T) {
+	s := tinySettings(t, "^machine")
+	require.ErrorContains(t, play(t.Context(), s, io.Discard), "measure one first")
+
+	informer := growth.Case{Run: 1, Server: stream, Form: "pods", Objects: 200, Side: "our informer"}
+	table := growth.Table{Results: []growth.Result{{Case: informer, Figure: "catch-up-peak-rss-B", Value: 1.2e9}}}
+	require.NoError(t, table.Save(s.file))
+	require.NoError(t, play(t.Context(), s, io.Discard))
+	table, err := growth.Load(s.file)
+	require.NoError(t, err)
+	machine := growth.Case{Run: 1, Server: growth.Machine, Form: "memory", Objects: 200, Side: "touching"}
+	for number := 1; number <= 2; number++ {
+		took, found := table.Value(machine, growth.Gigabyte(number))
+		require.True(t, found, number)
+		require.Positive(t, took)
+	}
+	_, found := table.Value(machine, growth.Gigabyte(3))
+	require.False(t, found)
 }
 
 // A million Pods may not fit. What's known of the case by then is kept, and larger ones aren't tried.

@@ -1,6 +1,7 @@
 // Command growth measures how the cost of a controller grows with the number of its objects: with our manager and with
 // controller-runtime's, with our informer and with client-go's, beside the bytes of the objects themselves and the time to
-// decode them, which no library can do without. It also puts a million items off in each side's queue.
+// decode them, which no library can do without. It also puts a million items off in each side's queue, and touches as much memory
+// as the largest side had, to tell what the machine itself takes for that.
 //
 //	go run ./cmd/growth                               two whole runs of all sizes, into ../.loopwright/growth.csv
 //	go run ./cmd/growth -report ../docs               the same, and then docs/generated/growth.csv and its plots;
@@ -13,7 +14,8 @@
 // Each case is a process, and so is its server, whose memory and time don't count. The table is saved after each case, so a
 // command that was stopped goes on from there. -new measures all of it again.
 //
-// Data flow: main -> play (the cases) -> a process for each (measure, measureQueue, measureDecoding) and its server (serve) ->
+// Data flow: main -> play (the cases) -> a process for each (measure, measureQueue, measureDecoding,
+// measureTouching) and its server (serve) ->
 // the table of package growth, which makes the section of docs/benchmarks.md of it.
 package main
 
@@ -91,6 +93,8 @@ func main() {
 		err = measureQueue(named(queueSides, sideName, func(s queueSide) string { return s.name }), objects)
 	case "decode":
 		err = measureDecoding(f, objects, server)
+	case "touch":
+		err = measureTouching(objects)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "growth:", err)

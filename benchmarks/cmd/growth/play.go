@@ -75,6 +75,7 @@ func play(ctx context.Context, s settings, out io.Writer) error {
 	p := &player{settings: s, table: table, out: out, began: time.Now()}
 	for run := 1; run <= s.runs; run++ {
 		p.all(ctx, cases(run, s.sizes, stream, noServer), p.inMemory)
+		p.all(ctx, []growth.Case{p.machineCase(run)}, p.touch)
 		if s.cluster {
 			if err := p.onCluster(ctx, run); err != nil {
 				p.failures = append(p.failures, fmt.Errorf("on a cluster: %w", err))
