@@ -120,6 +120,7 @@ func NewInformer[T Object](from ListerWatcher[T], options InformerOptions[T]) *I
 		from = i.shards
 	}
 	i.reflector = NewReflector(from, Sink[T](informerSink[T]{i}), options.Reflector)
+	i.reflector.renewed = informerSink[T]{i}.renewed
 	return i
 }
 

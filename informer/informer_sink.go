@@ -30,6 +30,9 @@ func (i informerSink[T]) Replace(items []T, resourceVersion string) {
 	i.kept.Store(while)
 	i.commit(deltas, func() { i.store.exchange(world) }, first)
 	i.kept.Store(after)
+	if i.shards != nil {
+		i.shards.isListed()
+	}
 	i.reached.replaced(resourceVersion)
 }
 
@@ -43,7 +46,30 @@ func (i informerSink[T]) shardsOfReplace() (while, after *choice) {
 	if old == nil || old == reads {
 		return reads, reads
 	}
-	return &choice{both{reads, old}}, reads
+	return &choice{Shard: both{reads, old}}, reads
+}
+
+// renewed is called before a new view is requested. Another process may change what leaves the shard
+// now, and it may come back before there's a view: so it goes at once.
+func (i informerSink[T]) renewed() {
+	if i.shards == nil || !i.hasSynced() {
+		return
+	}
+	rest := i.shards.wanted().rest
+	world, deltas := map[Key]T{}, []delta[T](nil)
+	for object := range i.store.All() {
+		if key := KeyOf(object); rest.Has(key.Namespace) {
+			world[key] = object
+		} else {
+			deltas = append(deltas, delta[T]{kind: deltaLeft, object: object, old: object})
+		}
+	}
+	slices.SortFunc(deltas, func(a, b delta[T]) int { return compareKeys(KeyOf(a.object), KeyOf(b.object)) })
+	i.kept.Store(rest) // first: a reader who finds nothing asks whether that means anything
+	if len(deltas) > 0 {
+		i.commit(deltas, func() { i.store.exchange(world) }, false)
+	}
+	i.reached.advance("")
 }
 
 // isKept reports whether the view that arrives has the objects of a namespace.

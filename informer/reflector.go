@@ -82,6 +82,9 @@ type Reflector[T Object] struct {
 	options  ReflectorOptions
 	identity readerIdentity
 
+	// renewed is called on Run's goroutine after renew, before the new view is requested; or nil.
+	renewed func()
+
 	running atomic.Bool
 	floor   string // the newest version that the sink has; for the next Run
 

@@ -69,6 +69,9 @@ func (s *shell[T]) interrupted() (in input, is bool) {
 		return input{kind: inStop}, true
 	case s.until.Err() != nil:
 		s.begin()
+		if s.renewed != nil {
+			s.renewed()
+		}
 		return input{kind: inRenewed}, true
 	}
 	return input{}, false

@@ -37,7 +37,12 @@ type ShardOptions struct {
 }
 
 // choice is the shard of one call of Keep. Its address tells it from others.
-type choice struct{ Shard }
+type choice struct {
+	Shard
+	// rest is what the store keeps of it until it's listed: what all choices had since the last one
+	// that was.
+	rest *choice
+}
 
 // both has what two shards have in common.
 type both struct {
@@ -53,9 +58,11 @@ func (b both) Has(namespace string) bool { return b.Shard.Has(namespace) && b.ot
 //
 // Guarantees: the list that follows is requested after the call, and the API server answers with
 // its newest state: whoever has learned before the call that another process no longer writes finds
-// all that it wrote. The store changes in one step. Handlers get an OnAdd for each object that
-// comes, as for one that's created. For each that goes, they get an OnLeave if they're a
-// LeaveHandler, and no OnDelete: the object exists.
+// all that it wrote. What goes leaves the store before that list, which may be refused, or take
+// long: an object that has left, and belongs to the shard again, isn't back until it's listed. What
+// comes appears in one step. Handlers get an OnAdd for each object that comes, as for one that's
+// created. For each that goes, they get an OnLeave if they're a LeaveHandler, and no OnDelete: the
+// object exists.
 func (i *Informer[T]) Keep(shard Shard) {
 	i.shards.want(shard)
 	i.reflector.renew()
@@ -72,6 +79,18 @@ func (i *Informer[T]) WaitForShard(ctx context.Context) error {
 		return fmt.Errorf("waiting for the shard of %s: %w", kind, i.notSynced(err))
 	}
 	return nil
+}
+
+// WaitForLeave waits until the store has nothing any more that the last Keep excludes, or one before
+// it of which nothing was listed. Unlike WaitForShard, it needs no answer of the server.
+func (i *Informer[T]) WaitForLeave(ctx context.Context) error {
+	if i.shards == nil || !i.hasSynced() {
+		return nil
+	}
+	return i.waitUntil(ctx, func(string) bool {
+		kept, wanted := i.kept.Load(), i.shards.wanted()
+		return kept == wanted || kept == wanted.rest
+	})
 }
 
 // Get returns an object of the store. If there is none, kept says whether that means anything:
@@ -109,12 +128,13 @@ type shardReader[T Object] struct {
 	reads  *choice // the shard of the view that's being read, or was read last, and of its watches
 	newest string  // the newest version that was seen
 
-	mu   sync.Mutex // guards next
-	next *choice    // for the next view
+	mu     sync.Mutex // guards what follows
+	next   *choice    // for the next view
+	listed *choice    // of the last view that was whole
 }
 
 func newShardReader[T Object](from ListerWatcher[T], options ShardOptions) *shardReader[T] {
-	first := &choice{options.First}
+	first := &choice{Shard: options.First, rest: &choice{Shard: options.First}}
 	return &shardReader[T]{
 		ListerWatcher: from, next: first, reads: first, onForeign: options.OnForeign,
 		newest: "1", // older than any that a server has
@@ -126,7 +146,18 @@ func (r *shardReader[T]) identity() readerIdentity { return identify(r.ListerWat
 func (r *shardReader[T]) want(shard Shard) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.next = &choice{shard}
+	stays := r.next.rest.Shard
+	if r.next == r.listed {
+		stays = r.next.Shard
+	}
+	r.next = &choice{shard, &choice{Shard: both{shard, stays}}}
+}
+
+// isListed notes that the store has the view that was read last.
+func (r *shardReader[T]) isListed() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.listed = r.reads
 }
 
 func (r *shardReader[T]) wanted() *choice {

@@ -147,6 +147,16 @@ func withShard(t *testing.T, first []string, test func(w *shardWorld, s shardSer
 	}
 }
 
+// slowShard keeps the reflector's goroutine for a minute when an object of one of its namespaces comes.
+type slowShard struct{ namespaces }
+
+func (s slowShard) Has(namespace string) bool {
+	if namespace == "slow" {
+		time.Sleep(time.Minute)
+	}
+	return s.namespaces.Has(namespace)
+}
+
 // hearsLeaves is a LeaveHandler.
 type hearsLeaves struct {
 	HandlerFuncs[*corev1.ConfigMap]
@@ -307,6 +317,56 @@ func TestAReadInTheMiddleOfAChangeTakesNothingForAbsent(t *testing.T) {
 		_, found, kept := w.informer.Get(Key{Namespace: "blue", Name: "never"})
 		require.False(w, found)
 		require.True(w, kept, "this one is absent")
+	})
+}
+
+// A handler would otherwise hear of all objects of a replica whenever one namespace comes.
+func TestWhatStaysInTheShardNeitherLeavesNorComes(t *testing.T) {
+	withShard(t, []string{"red"}, func(w *shardWorld, _ shardServer) {
+		w.keep("red", "green")
+		require.Equal(w, []string{"add red/early", "add green/early"}, w.hears())
+		w.keep("red", "green", "blue")
+		require.Equal(w, []string{"add blue/early"}, w.hears())
+	})
+}
+
+// Another process may write there as soon as Keep is called, and a list may take minutes.
+func TestWhatLeavesTheShardDoesNotWaitForAList(t *testing.T) {
+	withShard(t, []string{"red", "green"}, func(w *shardWorld, _ shardServer) {
+		w.hears()
+		for _, verb := range []string{"list", "watch"} {
+			w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: verb, Resource: "configmaps"}, Delay: time.Minute})
+		}
+		began := time.Now()
+		w.informer.Keep(shardOf("green", "blue"))
+		require.NoError(w, w.informer.WaitForLeave(w.Context()))
+		require.Zero(w, time.Since(began))
+		require.Equal(w, []string{"green/early"}, w.keys())
+		require.Equal(w, []string{"leave red/early"}, w.hears())
+
+		w.informer.Keep(shardOf("green"))
+		w.informer.Keep(shardOf("red", "green", "blue"))
+		require.NoError(w, w.informer.WaitForLeave(w.Context()))
+		require.Zero(w, time.Since(began))
+		require.Equal(w, []string{"green/early"}, w.keys(), "red was elsewhere")
+		require.NoError(w, w.informer.WaitForShard(w.Context()))
+		require.ElementsMatch(w, []string{"red/early", "green/early", "blue/early"}, w.keys())
+	})
+}
+
+// The reflector's goroutine takes objects out of the store, and it may have other things to do.
+func TestWaitForLeaveWaitsUntilTheStoreHasNothingThatLeaves(t *testing.T) {
+	withShard(t, []string{"red"}, func(w *shardWorld, _ shardServer) {
+		w.informer.Keep(slowShard{namespaces{"red", "slow"}})
+		require.NoError(w, w.informer.WaitForShard(w.Context()))
+		w.create("slow", "late")
+		synctest.Wait()
+		w.informer.Keep(shardOf("blue"))
+		short, cancel := context.WithTimeout(w.Context(), time.Second)
+		defer cancel()
+		require.ErrorIs(w, w.informer.WaitForLeave(short), context.DeadlineExceeded)
+		require.NoError(w, w.informer.WaitForLeave(w.Context()))
+		require.Empty(w, w.keys())
 	})
 }
 

@@ -23,8 +23,8 @@ import (
 type Sharded interface {
 	// Keep makes the informers keep the objects of another shard.
 	Keep(shard informer.Shard)
-	// WaitForShard waits until they do, except for informers that aren't allowed to list, and for
-	// kinds that were removed.
+	// WaitForShard waits until they do. For informers that aren't allowed to list, and for kinds that
+	// were removed, it only waits until what left is gone: what came is a *ShardError until it's listed.
 	WaitForShard(ctx context.Context) error
 }
 
@@ -91,7 +91,11 @@ func (k *namespaceInformer) waitForShard(ctx context.Context) error {
 			}
 		}
 	}()
-	if err := k.informer.WaitForShard(until); err != nil && ctx.Err() != nil {
+	err := k.informer.WaitForShard(until)
+	if err != nil && ctx.Err() == nil {
+		err = k.informer.WaitForLeave(ctx)
+	}
+	if err != nil && ctx.Err() != nil {
 		return timeout{fmt.Errorf("%s: %w", k, withoutNotFound(err))}
 	}
 	return nil

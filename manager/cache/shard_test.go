@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/loopwright/loopwright/internal/fakeapi"
+	"github.com/loopwright/loopwright/internal/tests/inorder"
 	"github.com/loopwright/loopwright/manager/cache"
 	"github.com/loopwright/loopwright/manager/client"
 )
@@ -166,6 +167,60 @@ func TestWaitForShardDoesNotWaitForKindsThatCannotBeListed(t *testing.T) {
 		}
 		keep("blue")
 		require.Equal(t, []string{"blue/early"}, w.listed())
+	})
+}
+
+// It isn't listed any more, and so nobody knows what another replica has done there meanwhile. What was in the cache before is the
+// one thing that mustn't be read.
+func TestANamespaceThatComesBackAndCannotBeListedIsNotTheOldOne(t *testing.T) {
+	for name, lose := range inorder.Map(map[string]func(w *world, keep func(...string)){
+		"after a while": func(w *world, keep func(...string)) { keep("blue") },
+		"at once":       func(w *world, _ func(...string)) { w.Cache.(cache.Sharded).Keep(shard{"blue"}) },
+	}) {
+		t.Run(name, func(t *testing.T) {
+			inShard(t, cache.Options{Shard: shard{"red", "green"}}, func(t *testing.T, w *world, keep func(...string)) {
+				require.Equal(t, []string{"green/early", "red/early"}, w.listed())
+				lift := w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "list|watch", Resource: "configmaps"}, Status: fakeapi.Forbidden()})
+				keep("red", "green")
+				require.Equal(t, []string{"green/early", "red/early"}, w.listed(), "they've been here all the time")
+				lose(w, keep)
+				w.configMaps("red", "late")
+				w.delete("red", "early")
+				keep("red")
+				w.elsewhere("red")
+				require.Empty(t, w.listed())
+				keep("red", "green")
+				w.elsewhere("red")
+				w.elsewhere("green")
+
+				lift()
+				time.Sleep(time.Hour)
+				require.NoError(t, w.Cache.(cache.Sharded).WaitForShard(t.Context()))
+				require.Equal(t, []string{"green/early", "red/late"}, w.listed())
+			})
+		})
+	}
+}
+
+// slowShard takes a minute to say what belongs to it.
+type slowShard struct{ shard }
+
+func (s slowShard) Has(namespace string) bool {
+	time.Sleep(time.Minute)
+	return s.shard.Has(namespace)
+}
+
+// Work begins when WaitForShard returns, and would find what's about to leave.
+func TestWaitForShardWaitsUntilWhatLeftIsGone(t *testing.T) {
+	inShard(t, cache.Options{Shard: shard{"red"}}, func(t *testing.T, w *world, keep func(...string)) {
+		require.Equal(t, []string{"red/early"}, w.listed())
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "list|watch", Resource: "configmaps"}, Status: fakeapi.Forbidden()})
+		keep("red")
+		began, sharded := time.Now(), w.Cache.(cache.Sharded)
+		sharded.Keep(slowShard{shard{"blue"}})
+		require.NoError(t, sharded.WaitForShard(t.Context()))
+		require.Equal(t, time.Minute, time.Since(began))
+		require.Empty(t, w.listed())
 	})
 }
 
