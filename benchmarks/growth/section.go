@@ -19,6 +19,9 @@ var sectionText string
 // Limit is the side that no library can be better than.
 const Limit = "decoding"
 
+// Map is the side that puts a queue's items into a plain map, and does nothing else.
+const Map = "a plain map"
+
 // runs are whole runs: a ratio is shown if both agree.
 var runs = []int{1, 2}
 
@@ -227,29 +230,29 @@ func (t Table) outgrown() (all []string) {
 	return all
 }
 
-// touched is what the machine takes for giving a process memory.
-type touched struct{ Gigabytes, First, Slowest, All string }
+// touched is what the machine takes for giving a process memory: a gigabyte, and all of them in each run.
+type touched struct{ Gigabytes, Fastest, Slowest, All string }
 
 // touched is nil if one of the runs hasn't measured it.
 func (t Table) touched() *touched {
-	var c Case
+	took := map[int][]float64{} // by run
 	for _, r := range t.Results {
-		if r.Server == Machine {
-			c = r.Case
+		if r.Server == Machine && r.Figure != Took {
+			took[r.Run] = append(took[r.Run], r.Value)
 		}
 	}
-	first, slowest, all, gigabytes := t.mean(c, Gigabyte(1)), 0.0, 0.0, 0
-	for {
-		took := t.mean(c, Gigabyte(gigabytes+1))
-		if took == 0 {
-			break
+	all, sums := []float64(nil), []string(nil)
+	for _, run := range runs {
+		if len(took[run]) == 0 {
+			return nil
 		}
-		slowest, all, gigabytes = max(slowest, took), all+took, gigabytes+1
+		sum := 0.0
+		for _, gigabyte := range took[run] {
+			sum += gigabyte
+		}
+		all, sums = append(all, took[run]...), append(sums, Number("-sec", sum))
 	}
-	if gigabytes == 0 {
-		return nil
-	}
-	return &touched{strconv.Itoa(gigabytes), Number("-sec", first), Number("-sec", slowest), Number("-sec", all)}
+	return &touched{strconv.Itoa(len(took[runs[0]])), Number("-sec", slices.Min(all)), Number("-sec", slices.Max(all)), strings.Join(sums, " and ")}
 }
 
 // largest is the largest size at which both runs have a figure of all sides.

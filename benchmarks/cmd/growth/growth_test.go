@@ -140,7 +140,7 @@ func tinySettings(t *testing.T, match string) settings {
 
 // A run takes hours. One that was stopped, or whose machine went away, must not begin at the first case again.
 func TestACommandThatWasStoppedGoesOnWhereItWas(t *testing.T) {
-	s := tinySettings(t, "^stream (metadata 100 our informer|pods 100 decoding)|^queue delayed 100 our queue")
+	s := tinySettings(t, "^stream (metadata 100 our informer|pods 100 decoding)|^queue delayed 100 (our queue|a plain map)")
 	var out bytes.Buffer
 	require.NoError(t, play(t.Context(), s, &out), "%s", &out)
 	table, err := growth.Load(s.file)
@@ -156,6 +156,8 @@ func TestACommandThatWasStoppedGoesOnWhereItWas(t *testing.T) {
 	reconciles, _ := table.Value(informer, "catch-up-reconciles")
 	require.InDelta(t, 12, reconciles, 0, "10 have changed, one was deleted, and one is new")
 	_, found := table.Value(growth.Case{Run: 1, Server: noServer, Form: "delayed", Objects: 100, Side: "our queue"}, "fire-sec")
+	require.True(t, found)
+	_, found = table.Value(growth.Case{Run: 1, Server: noServer, Form: "delayed", Objects: 100, Side: growth.Map}, "add-sec")
 	require.True(t, found)
 	_, found = table.Value(growth.Case{Run: 1, Server: stream, Form: "pods", Objects: 100, Side: growth.Limit}, "all-sec")
 	require.True(t, found)

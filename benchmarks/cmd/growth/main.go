@@ -89,6 +89,8 @@ func main() {
 		if m, err = newMeasured(named(sides, sideName, func(s side) string { return s.name }), f, objects, server, kubeconfig); err == nil {
 			err = m.run(profile(s.profile))
 		}
+	case "map":
+		err = measureMap(objects)
 	case "queue":
 		err = measureQueue(named(queueSides, sideName, func(s queueSide) string { return s.name }), objects)
 	case "decode":

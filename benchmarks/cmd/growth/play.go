@@ -39,6 +39,7 @@ func cases(run int, sizes []int, servers ...string) (all []growth.Case) {
 				for _, side := range queueSides {
 					add("delayed", side.name)
 				}
+				add("delayed", growth.Map)
 			} else {
 				for _, f := range forms {
 					for _, side := range sides {
@@ -175,6 +176,9 @@ func summary(results []growth.Result) string {
 // inMemory measures a case with the server of this command.
 func (p *player) inMemory(ctx context.Context, c growth.Case) (results []growth.Result, err error) {
 	objects := strconv.Itoa(c.Objects)
+	if c.Side == growth.Map {
+		return p.process(ctx, c, "-part", "map", "-objects", objects)
+	}
 	if c.Server == noServer {
 		return p.process(ctx, c, "-part", "queue", "-side", c.Side, "-objects", objects)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"runtime"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -31,12 +32,29 @@ var queueSides = []queueSide{
 	{"controller-runtime", func() upstream.TypedDelayingInterface[request] { return priorityqueue.New[request]("") }},
 }
 
-// measureQueue is the process of one queue: it puts all items off until one moment, and takes them as they come out.
-func measureQueue(s queueSide, items int) error {
+// measureMap is what no queue can do without: it puts all items into a plain map.
+func measureMap(items int) error {
+	keys := queueKeys(items)
+	clock, all := startClock(), map[request]*int{}
+	for _, key := range keys {
+		all[key] = new(int)
+	}
+	clock.tell("add")
+	runtime.KeepAlive(all)
+	return nil
+}
+
+func queueKeys(items int) []request {
 	keys := make([]request, items)
 	for number := range keys {
 		keys[number] = request{NamespacedName: types.NamespacedName{Namespace: namespaceOf(number), Name: nameOf(number)}}
 	}
+	return keys
+}
+
+// measureQueue is the process of one queue: it puts all items off until one moment, and takes them as they come out.
+func measureQueue(s queueSide, items int) error {
+	keys := queueKeys(items)
 	queue := s.make()
 	defer queue.ShutDown()
 	before := liveHeap()
