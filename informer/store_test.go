@@ -44,21 +44,6 @@ func podNames(pods ...*corev1.Pod) []string {
 	return names
 }
 
-func TestTheStoreReturnsWhatItHeldBefore(t *testing.T) {
-	first, second := podOn("a", "node-1"), podOn("a", "node-2")
-	store, _ := newPodStore(t)
-	_, existed := store.Put(first)
-	require.False(t, existed)
-	old, existed := store.Put(second)
-	require.True(t, existed)
-	require.Same(t, first, old)
-	old, existed = store.Delete(keyIn("shop", "a"))
-	require.True(t, existed)
-	require.Same(t, second, old)
-	_, existed = store.Delete(keyIn("shop", "a"))
-	require.False(t, existed)
-}
-
 // Two objects of the same name in two namespaces are two objects, as are those
 // whose namespace and name give the same text when they are put together.
 func TestNamespaceAndNameAreBothTheKey(t *testing.T) {
@@ -105,26 +90,6 @@ func TestALoopShowsOneMomentWhateverItsBodyWrites(t *testing.T) {
 			require.ElementsMatch(t, pods, onNode)
 		})
 	}
-}
-
-func TestAnIndexThatComesLateFindsWhatIsThere(t *testing.T) {
-	store, _ := newPodStore(t, podOn("a", "node-1"), podOn("b", "node-2"))
-	byNamespace, err := store.AddIndex(NamespaceIndex, IndexNamespace[*corev1.Pod])
-	require.NoError(t, err)
-	require.Equal(t, 2, byNamespace.Count("shop"))
-	store.Delete(keyIn("shop", "a"))
-	require.Equal(t, 1, byNamespace.Count("shop"))
-	found, ok := store.Index(NamespaceIndex)
-	require.True(t, ok)
-	require.Equal(t, 1, found.Count("shop"))
-}
-
-func TestAnIndexHasANameOfItsOwn(t *testing.T) {
-	store, _ := newPodStore(t)
-	_, err := store.AddIndex("node", nodeOf)
-	require.EqualError(t, err, `adding index "node": the store has an index of that name`)
-	_, ok := store.Index("zone")
-	require.False(t, ok)
 }
 
 // An Index is good for the life of the store, relists included.

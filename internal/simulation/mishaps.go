@@ -21,6 +21,8 @@ type Mishap struct {
 	Begin func(*World) (end func())
 	// Blinds says that the controllers may be unable to watch while it lasts.
 	Blinds bool
+	// Lasts is how long what it did may go on when it's over. The day's rest is at least as long.
+	Lasts time.Duration
 	// losesAnswers says that Begin lets the server carry writes out whose answers don't arrive.
 	losesAnswers bool
 	// Bends are the promises that the controllers' contract doesn't keep in the face of it: see
@@ -75,6 +77,7 @@ func (w *World) begin(m Mishap, last int) {
 	kind, _, _ := strings.Cut(m.Name, ":")
 	w.Count("mishap: " + kind)
 	w.Tell("mishap: %s", m)
+	w.restFor = max(w.restFor, m.Lasts)
 	for _, p := range m.Bends {
 		w.bend(p)
 	}
@@ -307,8 +310,14 @@ func Answering(random *rand.Rand, ops ...hostile.Op) Mishap {
 	if attack.Carried && fault.Refuses() && attack.On != hostile.Status {
 		bends = []Promise{NeverMore, NeverFewer, NotTwice}
 	}
+	var lasts time.Duration
+	if fault.Name == "silent" && attack.On == hostile.Watch {
+		// It's noticed when the watch should have ended, which may take 10 min and a half. Until then, an update that builds on what
+		// was watched is refused, and the pause before the last retry is long.
+		lasts = 13 * time.Minute
+	}
 	return Mishap{
-		Name: name, losesAnswers: attack.Carried || attack.On.IsWrite() && fault.Spoils(), Bends: bends,
+		Name: name, Lasts: lasts, losesAnswers: attack.Carried || attack.On.IsWrite() && fault.Spoils(), Bends: bends,
 		Begin: func(w *World) func() {
 			w.network.Begin(attack)
 			return nil

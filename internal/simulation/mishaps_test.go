@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -369,6 +370,28 @@ func TestOnlyARefusalOfWhatWasDoneIsAnExcuse(t *testing.T) {
 
 // Each of two processes that don't see the same may undo what the other one writes, for as long as both
 // are there. One that's alone, and never stops writing, has no excuse.
+// A controller can't act on what a silent watch doesn't show. It notices when the watch should have ended, so nobody may be judged
+// before that.
+func TestADayRestsUntilASilentWatchHasEnded(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	silent := map[bool]int{}
+	for range 300 {
+		op := []hostile.Op{hostile.Watch, hostile.List, hostile.Update}[random.IntN(3)]
+		m := Answering(random, op)
+		is := op == hostile.Watch && strings.Contains(m.Name, "a proxy's silent")
+		silent[is]++
+		judged(t, func(w *World) {
+			w.restFor = time.Minute
+			w.begin(m, 0)
+			w.finish(func(*begun) bool { return true })
+			began := time.Now()
+			w.rest()
+			require.Equal(t, map[bool]time.Duration{false: time.Minute, true: 13 * time.Minute}[is], time.Since(began), m.Name)
+		}, func(history) {})
+	}
+	require.Positive(t, silent[true])
+}
+
 func TestWritesOfTwoProcessesAtOnceAreNotEndless(t *testing.T) {
 	for _, two := range []bool{false, true} {
 		watched(t, func(t *testing.T, w *World, _ *witness, _ func(string)) {
