@@ -43,6 +43,16 @@ func TestFailuresAreCountedForWeeks(t *testing.T) {
 	}
 }
 
+// With room for two in a generation, "a" is in the old one when it fails again. The model would let it be forgotten.
+func TestFailuresInTheOldGenerationGoOn(t *testing.T) {
+	f := failureCounter[string]{generationSize: 2}
+	for _, item := range []string{"a", "b", "c", "d"} {
+		require.Equal(t, 0, f.failed(item), "%s fails for the first time", item)
+	}
+	require.Equal(t, 1, f.failed("a"), "the item was in the old generation, which is dropped at this failure: its count must be read before")
+	require.Equal(t, 2, f.count("a"), "the item failed twice: the count of the old generation goes on in the young one")
+}
+
 // failuresModel has a plain count for each item, and the items in the order of their last
 // failures, whether they succeeded since or not.
 type failuresModel struct {
