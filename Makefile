@@ -178,8 +178,10 @@ test-packages: $(SLOWEST) $(COURSE)
 	@exec $(PART) "compiling and linking the library's tests" go test $(RACE) -count=1 -timeout 45m $(EACH_PART) $(TESTED) $(LIBRARY)
 	@echo "The chapters' programs"
 	@exec $(PART) "the chapters' programs" $(COURSE) programs $(subst -race,--race,$(RACE))
+BENCH_LOG := .loopwright/test-benchmarks.log
 test-modules: $(SLOWEST)
-	exec $(PART) "the benchmarks' tests" go -C benchmarks test -short $(TESTED) ./...
+	@echo "The benchmarks, each once, and their tests; what they say goes to $(BENCH_LOG)"
+	@$(PART) "the benchmarks, each once, and their tests" go -C benchmarks test -short -timeout 30m $(TESTED) -bench . -benchtime 1x ./... > $(BENCH_LOG) 2>&1 || { cat $(BENCH_LOG); exit 1; }
 	exec $(PART) "Kubernetes' own controllers in the simulation" go -C benchmarks/originals test $(TESTED) ./...
 	exec $(PART) "compiling and linking the benchmarks" go -C benchmarks test -count=1 -timeout 20m $(EACH_PART) $(TESTED) -run RealServer ./client ./election ./controllers ./endtoend ./shards
 	exec $(PART) "the drop-in's tests" go -C dropin test $(TESTED) ./...

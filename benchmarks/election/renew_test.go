@@ -50,7 +50,10 @@ func BenchmarkRenew(b *testing.B) {
 		b.Run(peer.Name, func(b *testing.B) {
 			before := runtime.NumGoroutine()
 			released := "" // nobody has it, so nobody waits
-			l := &leases{renewed: make(chan struct{}), lease: &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: &released}}}
+			l := &leases{renewed: make(chan struct{}), lease: &coordinationv1.Lease{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "it"},
+				Spec:       coordinationv1.LeaseSpec{HolderIdentity: &released},
+			}}
 			ctx, stop := context.WithCancel(b.Context())
 			ended := make(chan struct{})
 			go func() {

@@ -29,6 +29,7 @@ func main() {
 	flag.DurationVar(&s.benchtime, "benchtime", 500*time.Millisecond, "how long each runs in a round")
 	flag.IntVar(&s.rounds, "count", 6, "how many rounds; an interval of 95 % needs 6")
 	flag.BoolVar(&s.quick, "quick", false, "a selection, with small workloads and short runs")
+	flag.DurationVar(&s.limit, "limit", 10*time.Minute, "how long a benchmark may run before it's ended, and its goroutines shown")
 	flag.StringVar(&s.report, "report", "", "write generated/benchmarks.csv, benchmarks.md and plots to this directory, too")
 	flag.StringVar(&s.page, "page", "", "measure nothing, and write benchmarks.md to this directory from its generated/benchmarks.csv")
 	flag.Parse()
@@ -49,10 +50,11 @@ type settings struct {
 	report    string // a directory, or nothing
 	page      string // the same, for the page alone
 	packages  []string
+	limit     time.Duration // after which a benchmark hangs
 }
 
 // quickly are the benchmarks of the quick mode: one or two of each subject.
-const quickly = `^Benchmark(Cycle|ColdSync|Reconcile|CachedGet|CachedList|HandleAndTake|FakeClientForOneTest|Renew|Serve)$`
+const quickly = `^Benchmark(Cycle|Reconcile|CachedGet|CachedList|HandleAndTake|FakeClientForOneTest|Renew|Serve)$`
 
 func run(ctx context.Context, s settings) error {
 	if s.page != "" {

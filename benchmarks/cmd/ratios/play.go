@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -71,24 +69,19 @@ func playOnce(ctx context.Context, s settings, w workload, variant string) (map[
 	for i, e := range elements {
 		elements[i] = "^" + regexp.QuoteMeta(e) + "$"
 	}
-	command := exec.CommandContext(ctx, w.binary, arguments(s, strings.Join(elements, "/"), s.benchtime.String())...)
-	command.Dir = w.dir
-	command.WaitDelay = 10 * time.Second
-	var printed, wrong strings.Builder
-	command.Stdout, command.Stderr = &printed, &wrong
-	if err := command.Run(); err != nil {
-		return nil, fmt.Errorf("%s of %s, in which one can run `go test -run '^$' -bench '%s'`: %w\n%s%s",
-			w.name, filepath.Base(w.dir), strings.Join(elements, "/"), err, printed.String(), wrong.String())
+	printed, process, err := runBenchmarks(ctx, s, w.dir, w.binary, strings.Join(elements, "/"), s.benchtime.String())
+	if err != nil {
+		return nil, err
 	}
-	results, err := parse(printed.String())
+	results, err := parse(printed)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", w.subject, w.name, err)
 	}
 	if len(results) != 1 {
-		return nil, fmt.Errorf("%s %s/%s printed %d results, not one:\n%s", w.subject, w.name, variant, len(results), printed.String())
+		return nil, fmt.Errorf("%s %s/%s printed %d results, not one:\n%s", w.subject, w.name, variant, len(results), printed)
 	}
 	values := results[0].values
-	if usage, is := command.ProcessState.SysUsage().(*syscall.Rusage); is {
+	if usage, is := process.SysUsage().(*syscall.Rusage); is {
 		values[peakMemory] = float64(usage.Maxrss)
 		if runtime.GOOS == "linux" {
 			values[peakMemory] *= 1024 // it counts in KiB

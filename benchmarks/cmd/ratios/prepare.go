@@ -10,11 +10,14 @@ import (
 	"go/token"
 	"io"
 	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 
 	"golang.org/x/perf/benchfmt"
 )
@@ -88,10 +91,11 @@ func workloadsOf(ctx context.Context, s settings, p goPackage, match *regexp.Reg
 	if !slices.ContainsFunc(slices.Collect(maps.Keys(files)), match.MatchString) {
 		return nil, nil
 	}
+	fmt.Fprintf(os.Stderr, "Compiling the benchmarks of %s, and running each once\n", filepath.Base(p.Dir))
 	if _, err := output(ctx, p.Dir, "go", "test", "-c", "-o", binary, "."); err != nil {
 		return nil, err
 	}
-	listed, err := output(ctx, p.Dir, binary, arguments(s, s.bench, "1x")...)
+	listed, _, err := runBenchmarks(ctx, s, p.Dir, binary, s.bench, "1x")
 	if err != nil {
 		return nil, err
 	}
@@ -133,13 +137,34 @@ func benchmarksIn(p goPackage) (map[string]string, error) {
 	return files, nil
 }
 
-// arguments are those of a test binary that runs benchmarks once.
-func arguments(s settings, bench, benchtime string) []string {
-	args := []string{"-test.run=^$", "-test.bench=" + bench, "-test.benchtime=" + benchtime, "-test.benchmem", "-test.count=1", "-test.timeout=20m"}
+// runBenchmarks runs those of a test binary that match, and returns what it prints. One that hangs is ended, and the error
+// says where its goroutines are: -test.timeout is for tests only.
+func runBenchmarks(ctx context.Context, s settings, dir, binary, bench, benchtime string) (string, *os.ProcessState, error) {
+	args := []string{"-test.run=^$", "-test.bench=" + bench, "-test.benchtime=" + benchtime, "-test.benchmem", "-test.count=1"}
 	if s.quick {
 		args = append(args, "-test.short")
 	}
-	return args
+	hangs := fmt.Errorf("it hasn't ended after %s (-limit)", s.limit)
+	ctx, stop := context.WithTimeoutCause(ctx, s.limit, hangs)
+	defer stop()
+	command := exec.CommandContext(ctx, binary, args...)
+	command.Dir = dir
+	command.Cancel = func() error {
+		if context.Cause(ctx) == hangs {
+			return command.Process.Signal(syscall.SIGQUIT)
+		}
+		return command.Process.Kill()
+	}
+	command.WaitDelay = 10 * time.Second
+	var printed, wrong strings.Builder
+	command.Stdout, command.Stderr = &printed, &wrong
+	if err := command.Run(); err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return "", nil, fmt.Errorf("`go test -run '^$' -bench '%s'` in %s: %w\n%s%s", bench, dir, err, printed.String(), wrong.String())
+	}
+	return printed.String(), command.ProcessState, nil
 }
 
 // output runs a command, and returns what it prints. Its error says what went wrong.

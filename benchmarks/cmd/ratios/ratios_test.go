@@ -18,7 +18,7 @@ import (
 )
 
 func TestEachVariantIsPlayedInEachRound(t *testing.T) {
-	s := settings{bench: "Keep|Alone", benchtime: time.Millisecond, rounds: 3, packages: []string{"./testdata/tiny"}}
+	s := settings{bench: "Keep|Alone", benchtime: time.Millisecond, rounds: 3, limit: time.Minute, packages: []string{"./testdata/tiny"}}
 	workloads, err := prepare(t.Context(), s, t.TempDir())
 	require.NoError(t, err)
 	require.Len(t, workloads, 4, "who is alone has nothing to be compared with")
@@ -36,8 +36,16 @@ func TestEachVariantIsPlayedInEachRound(t *testing.T) {
 }
 
 func TestABenchmarkThatFailsIsNamedWithWhatItSays(t *testing.T) {
-	_, err := prepare(t.Context(), settings{bench: "Broken", packages: []string{"./testdata/tiny"}}, t.TempDir())
+	_, err := prepare(t.Context(), settings{bench: "Broken", limit: time.Minute, packages: []string{"./testdata/tiny"}}, t.TempDir())
 	require.ErrorContains(t, err, "the store is broken")
+}
+
+// A benchmark of an election once waited for a renewal that never came, and the table with it.
+func TestABenchmarkThatHangsIsEndedAndSaysWhere(t *testing.T) {
+	s := settings{bench: "Hangs", limit: 5 * time.Second, packages: []string{"./testdata/tiny"}}
+	_, err := prepare(t.Context(), s, t.TempDir())
+	require.ErrorContains(t, err, "it hasn't ended after 5s (-limit)")
+	require.ErrorContains(t, err, "tiny.BenchmarkHangs", "where its goroutines are")
 }
 
 func TestWhatCannotBeMeasuredIsRefused(t *testing.T) {

@@ -40,3 +40,8 @@ func BenchmarkBroken(b *testing.B) {
 	b.Run("ours", func(*testing.B) {})
 	b.Run("client-go", func(b *testing.B) { b.Fatal("the store is broken") })
 }
+
+// BenchmarkHangs waits for something that does not come.
+func BenchmarkHangs(b *testing.B) {
+	b.Run("ours", func(*testing.B) { time.Sleep(time.Hour) })
+}
