@@ -37,9 +37,9 @@ type Informer[T Object] struct {
 	instruments instruments
 	store       *Store[T]
 	reflector   *Reflector[T]
-	shards      *shardReader[T]        // nil if everything is kept
-	kept        atomic.Pointer[choice] // the shard that the store has; nil before the first list
-	detector    mutationDetector[T]    // used by the reflector's goroutine only
+	shards      *shardReader[T]           // nil if everything is kept
+	kept        atomic.Pointer[keptShard] // the shard that the store has; nil before the first list
+	detector    mutationDetector[T]       // used by the reflector's goroutine only
 	reached     storeVersion
 	// closed by the reflector's goroutine when the first list is in the store
 	synced   chan struct{}

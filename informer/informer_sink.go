@@ -26,36 +26,47 @@ type informerSink[T Object] struct{ *Informer[T] }
 func (i informerSink[T]) Replace(items []T, resourceVersion string) {
 	first := !i.hasSynced()
 	world, deltas := i.changesTo(items, first)
-	while, after := i.shardsOfReplace()
-	i.kept.Store(while)
-	i.commit(deltas, func() { i.store.exchange(world) }, first)
-	i.kept.Store(after)
-	if i.shards != nil {
-		i.shards.isListed()
-	}
+	during, after := i.keptInReplace()
+	i.kept.Store(during)
+	i.commit(deltas, func() {
+		i.store.exchange(world)
+		i.kept.Store(after)
+	}, first)
 	i.reached.replaced(resourceVersion)
 }
 
-// shardsOfReplace returns what the store has for sure while it's being replaced, and after that. A
+// keptInReplace returns what the store has for sure while it's being replaced, and after that. A
 // reader may find the old contents or the new ones until then, so it's what both have.
-func (i informerSink[T]) shardsOfReplace() (while, after *choice) {
+func (i informerSink[T]) keptInReplace() (during, after *keptShard) {
 	if i.shards == nil {
 		return nil, nil
 	}
 	old, reads := i.kept.Load(), i.shards.reads
-	if old == nil || old == reads {
-		return reads, reads
+	switch {
+	case old == nil:
+		return nil, &keptShard{[]Shard{reads}, reads}
+	case old.listed == reads:
+		return old, old
 	}
-	return &choice{Shard: both{reads, old}}, reads
+	return old.without(reads), &keptShard{[]Shard{reads}, reads}
 }
 
 // renewed is called before a new view is requested. Another process may change what leaves the shard
 // now, and it may come back before there's a view: so it goes at once.
 func (i informerSink[T]) renewed() {
-	if i.shards == nil || !i.hasSynced() {
+	if i.shards == nil {
 		return
 	}
-	rest := i.shards.wanted().rest
+	wanted := i.shards.wanted()
+	if i.hasSynced() {
+		i.leave(i.kept.Load().without(wanted))
+	}
+	i.shards.accept(wanted)
+	i.reached.advance("")
+}
+
+// leave takes everything out of the store that isn't in rest.
+func (i informerSink[T]) leave(rest *keptShard) {
 	world, deltas := map[Key]T{}, []delta[T](nil)
 	for object := range i.store.All() {
 		if key := KeyOf(object); rest.Has(key.Namespace) {
@@ -69,7 +80,6 @@ func (i informerSink[T]) renewed() {
 	if len(deltas) > 0 {
 		i.commit(deltas, func() { i.store.exchange(world) }, false)
 	}
-	i.reached.advance("")
 }
 
 // isKept reports whether the view that arrives has the objects of a namespace.

@@ -42,15 +42,14 @@ func (s *storeVersion) replaced(version string) {
 	s.advance(version)
 }
 
-// current returns the version that the store has reached, how often it went back, and a channel
-// that the next change closes.
-func (s *storeVersion) current() (version string, rewinds int, changed <-chan struct{}) {
+// current returns the version that the store has reached, and a channel that the next change closes.
+func (s *storeVersion) current() (version string, changed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.changed == nil {
 		s.changed = make(chan struct{})
 	}
-	return s.version, s.rewinds, s.changed
+	return s.version, s.changed
 }
 
 // Rewinds returns how often a list brought an older version than the store had reached: the server
@@ -82,8 +81,9 @@ func (i *Informer[T]) WaitFor(ctx context.Context, key Key, resourceVersion stri
 	if _, err := compareVersions(resourceVersion, resourceVersion); err != nil {
 		return fmt.Errorf("waiting for %s: %w", key, err)
 	}
+	begun := i.Rewinds()
 	err := i.waitUntil(ctx, func(reached string) bool {
-		if isReached(reached, resourceVersion) || i.isElsewhere(key.Namespace) {
+		if isReached(reached, resourceVersion) || i.isElsewhere(key.Namespace) || i.Rewinds() > begun {
 			return true
 		}
 		object, ok := i.store.Get(key)
@@ -101,9 +101,10 @@ func (i *Informer[T]) WaitFor(ctx context.Context, key Key, resourceVersion stri
 // has no version that WaitFor could wait for. isOld must be fast. The event itself ends the wait, and
 // so does a list after a restore from a backup, which may have brought the object back; see Rewinds.
 func (i *Informer[T]) WaitForEnd(ctx context.Context, key Key, isOld func(T) bool) error {
+	begun := i.Rewinds()
 	err := i.waitUntil(ctx, func(string) bool {
 		object, ok := i.store.Get(key)
-		return !ok || !isOld(object) || i.isElsewhere(key.Namespace)
+		return !ok || !isOld(object) || i.isElsewhere(key.Namespace) || i.Rewinds() > begun
 	})
 	if err != nil {
 		return fmt.Errorf("waiting for the end of %s: %w", key, err)
@@ -111,13 +112,11 @@ func (i *Informer[T]) WaitForEnd(ctx context.Context, key Key, isOld func(T) boo
 	return nil
 }
 
-// waitUntil waits until done returns true, or the store goes back. It calls done now, and after each
-// change of the store.
+// waitUntil waits until done returns true. It calls done now, and after each change of the store.
 func (i *Informer[T]) waitUntil(ctx context.Context, done func(reached string) bool) error {
-	begun := i.Rewinds()
 	for {
-		version, rewinds, changed := i.reached.current()
-		if done(version) || rewinds > begun {
+		version, changed := i.reached.current()
+		if done(version) {
 			return nil // even if the informer has stopped, or the context has ended
 		}
 		select {

@@ -82,7 +82,8 @@ type Reflector[T Object] struct {
 	options  ReflectorOptions
 	identity readerIdentity
 
-	// renewed is called on Run's goroutine after renew, before the new view is requested; or nil.
+	// renewed is called on Run's goroutine when it begins and after renew, before the new view is
+	// requested; or nil.
 	renewed func()
 
 	running atomic.Bool
@@ -134,6 +135,9 @@ func (r *Reflector[T]) Run(ctx context.Context) error {
 	defer r.running.Store(false)
 	shell := &shell[T]{Reflector: r, ctx: ctx, began: time.Now()}
 	shell.begin()
+	if r.renewed != nil {
+		r.renewed()
+	}
 	defer shell.close()
 
 	m := machine{backoff: r.options.Backoff, streams: !r.options.NoStream,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,19 +40,41 @@ type ShardOptions struct {
 // choice is the shard of one call of Keep. Its address tells it from others.
 type choice struct {
 	Shard
-	// rest is what the store keeps of it until it's listed: what all choices had since the last one
-	// that was.
-	rest *choice
+	// before is the choice before it, unless the reflector had accepted that one: what it excludes
+	// has to go, too.
+	before *choice
 }
 
-// both has what two shards have in common.
-type both struct {
-	Shard
-	other Shard
+// keptShard says what the store has: the objects of these namespaces, and no others.
+type keptShard struct {
+	namespaces []Shard // what all of these have in common
+	listed     *choice // the one that was listed, if nothing has left since
 }
 
-// Has implements Shard.
-func (b both) Has(namespace string) bool { return b.Shard.Has(namespace) && b.other.Has(namespace) }
+// Has reports whether the store has the objects of a namespace.
+func (k *keptShard) Has(namespace string) bool {
+	for _, shard := range k.namespaces {
+		if !shard.Has(namespace) {
+			return false
+		}
+	}
+	return k.namespaces != nil
+}
+
+// mostUnlisted is how many shards an informer takes in a row without a list, and still keeps what
+// they have in common. After that it keeps nothing until it's listed.
+const mostUnlisted = 64
+
+// without is what is left of it after some choices.
+func (k *keptShard) without(last *choice) *keptShard {
+	rest := slices.Clone(k.namespaces)
+	for c := last; c != nil && rest != nil; c = c.before {
+		if rest = append(rest, c.Shard); len(rest) > mostUnlisted {
+			rest = nil
+		}
+	}
+	return &keptShard{namespaces: rest}
+}
 
 // Keep makes the informer keep another shard. It returns at once; WaitForShard waits until the
 // store has it.
@@ -74,7 +97,7 @@ func (i *Informer[T]) WaitForShard(ctx context.Context) error {
 		return err
 	}
 	kind := i.instruments.kind
-	err := i.waitUntil(ctx, func(string) bool { return i.kept.Load() == i.shards.wanted() })
+	err := i.waitUntil(ctx, func(string) bool { return i.kept.Load().listed == i.shards.wanted() })
 	if err != nil {
 		return fmt.Errorf("waiting for the shard of %s: %w", kind, i.notSynced(err))
 	}
@@ -82,15 +105,12 @@ func (i *Informer[T]) WaitForShard(ctx context.Context) error {
 }
 
 // WaitForLeave waits until the store has nothing any more that the last Keep excludes, or one before
-// it of which nothing was listed. Unlike WaitForShard, it needs no answer of the server.
+// it, unless it was listed since. Unlike WaitForShard, it needs no answer of the server.
 func (i *Informer[T]) WaitForLeave(ctx context.Context) error {
-	if i.shards == nil || !i.hasSynced() {
+	if i.shards == nil {
 		return nil
 	}
-	return i.waitUntil(ctx, func(string) bool {
-		kept, wanted := i.kept.Load(), i.shards.wanted()
-		return kept == wanted || kept == wanted.rest
-	})
+	return i.waitUntil(ctx, func(string) bool { return i.shards.isAccepted() })
 }
 
 // Get returns an object of the store. If there is none, kept says whether that means anything:
@@ -102,14 +122,30 @@ func (i *Informer[T]) Get(key Key) (object T, found, kept bool) {
 			return object, true, true
 		}
 		if before == i.kept.Load() {
-			return object, false, i.Keeps(key.Namespace)
+			return object, false, i.has(before, key.Namespace)
+		}
+	}
+}
+
+// ReadKept calls read, which reads objects of a namespace from the store, and reports whether the
+// store had them all the while. If the shard has changed meanwhile, it calls read again.
+func (i *Informer[T]) ReadKept(namespace string, read func()) (kept bool) {
+	for {
+		before := i.kept.Load()
+		if !i.has(before, namespace) {
+			return false
+		}
+		if read(); before == i.kept.Load() {
+			return true
 		}
 	}
 }
 
 // Keeps reports whether the store has the objects of a namespace.
-func (i *Informer[T]) Keeps(namespace string) bool {
-	return i.shards == nil || i.hasSynced() && i.kept.Load().Has(namespace)
+func (i *Informer[T]) Keeps(namespace string) bool { return i.has(i.kept.Load(), namespace) }
+
+func (i *Informer[T]) has(kept *keptShard, namespace string) bool {
+	return i.shards == nil || kept != nil && kept.Has(namespace)
 }
 
 // isElsewhere reports whether the store has no objects of a namespace because it isn't kept.
@@ -128,15 +164,15 @@ type shardReader[T Object] struct {
 	reads  *choice // the shard of the view that's being read, or was read last, and of its watches
 	newest string  // the newest version that was seen
 
-	mu     sync.Mutex // guards what follows
-	next   *choice    // for the next view
-	listed *choice    // of the last view that was whole
+	mu       sync.Mutex // guards what follows
+	last     *choice    // that Keep named
+	accepted *choice    // by the reflector: what it excludes is gone, and views are of it
 }
 
 func newShardReader[T Object](from ListerWatcher[T], options ShardOptions) *shardReader[T] {
-	first := &choice{Shard: options.First, rest: &choice{Shard: options.First}}
+	first := &choice{Shard: options.First}
 	return &shardReader[T]{
-		ListerWatcher: from, next: first, reads: first, onForeign: options.OnForeign,
+		ListerWatcher: from, last: first, accepted: first, reads: first, onForeign: options.OnForeign,
 		newest: "1", // older than any that a server has
 	}
 }
@@ -146,30 +182,44 @@ func (r *shardReader[T]) identity() readerIdentity { return identify(r.ListerWat
 func (r *shardReader[T]) want(shard Shard) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	stays := r.next.rest.Shard
-	if r.next == r.listed {
-		stays = r.next.Shard
+	next := &choice{Shard: shard}
+	if r.last != r.accepted {
+		next.before = r.last
 	}
-	r.next = &choice{shard, &choice{Shard: both{shard, stays}}}
-}
-
-// isListed notes that the store has the view that was read last.
-func (r *shardReader[T]) isListed() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.listed = r.reads
+	r.last = next
 }
 
 func (r *shardReader[T]) wanted() *choice {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.next
+	return r.last
+}
+
+// accept makes what follows a view of the choice. What it excludes is gone.
+func (r *shardReader[T]) accept(c *choice) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.accepted = c
+}
+
+func (r *shardReader[T]) isAccepted() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.accepted == r.last
+}
+
+// begins chooses the shard of a new view. It's the accepted one even if Keep has been called since:
+// the reflector is about to hear of that, and then asks for the newest view.
+func (r *shardReader[T]) begins() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reads = r.accepted
 }
 
 // List implements ListerWatcher. All pages of a list are of one shard.
 func (r *shardReader[T]) List(ctx context.Context, options metav1.ListOptions) (*List[T], error) {
 	if options.Continue == "" {
-		r.reads = r.wanted()
+		r.begins()
 	}
 	if r.reads.IsEmpty() {
 		return &List[T]{ResourceVersion: r.newest}, nil
@@ -195,7 +245,7 @@ func (r *shardReader[T]) List(ctx context.Context, options metav1.ListOptions) (
 func (r *shardReader[T]) Watch(ctx context.Context, options metav1.ListOptions) (Watch[T], error) {
 	streams := options.SendInitialEvents != nil && *options.SendInitialEvents
 	if streams {
-		r.reads = r.wanted()
+		r.begins()
 	}
 	switch {
 	case r.reads.IsEmpty() && streams:
@@ -242,14 +292,15 @@ func (w *shardWatch[T]) Next() (Event[T], error) {
 		if err != nil || event.Type == watch.Error {
 			return event, err
 		}
+		if event.Type == watch.Bookmark &&
+			event.Object.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
+			w.streams = false
+		}
 		if !w.streams {
 			w.of.saw(event.ResourceVersion)
 		}
 		switch {
 		case event.Type == watch.Bookmark:
-			if event.Object.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
-				w.streams = false
-			}
 			return event, nil
 		case w.of.isOwn(event.Object):
 			return event, nil

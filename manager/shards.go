@@ -60,8 +60,10 @@ func newSharing(
 		LeaseDuration: *o.LeaseDuration, RenewDeadline: *o.RenewDeadline, RetryPeriod: *o.RetryPeriod,
 		GracePeriod: o.Sharding.GracePeriod, StopTimeout: *o.GracefulShutdownTimeout,
 		Namespaces: s.namespaces, Recorder: o.Recorder,
-		Keep: func(ctx context.Context, ranges sharding.Set) error {
-			keeps.Keep(ranges)
+		Keep: func(ctx context.Context, inTurn []sharding.Set) error {
+			for _, ranges := range inTurn {
+				keeps.Keep(ranges)
+			}
 			return keeps.WaitForShard(ctx)
 		},
 	})

@@ -53,6 +53,16 @@ func TestFailuresInTheOldGenerationGoOn(t *testing.T) {
 	require.Equal(t, 2, f.count("a"), "the item failed twice: the count of the old generation goes on in the young one")
 }
 
+// One item that fails again and again must not push the others out, and the model would let it.
+func TestFailuresOfAYoungItemDropNothing(t *testing.T) {
+	f := failureCounter[string]{generationSize: 2}
+	for _, item := range []string{"x", "y", "a", "b", "a"} {
+		f.failed(item)
+	}
+	require.Equal(t, 1, f.count("x"), "the item that failed again was young already and takes no more room: nobody may be forgotten for it")
+	require.Equal(t, 2, f.count("a"), "the item failed twice")
+}
+
 // failuresModel has a plain count for each item, and the items in the order of their last
 // failures, whether they succeeded since or not.
 type failuresModel struct {

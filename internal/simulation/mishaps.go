@@ -313,8 +313,8 @@ func Answering(random *rand.Rand, ops ...hostile.Op) Mishap {
 	var lasts time.Duration
 	if fault.Name == "silent" && attack.On == hostile.Watch {
 		// It's noticed when the watch should have ended, which may take 10 min and a half. Until then, an update that builds on what
-		// was watched is refused, and the pause before the last retry is long.
-		lasts = 13 * time.Minute
+		// was watched is refused, and an item that has failed for so long may pause as long again (5 ms, and then always twice that).
+		lasts = 22 * time.Minute
 	}
 	return Mishap{
 		Name: name, Lasts: lasts, losesAnswers: attack.Carried || attack.On.IsWrite() && fault.Spoils(), Bends: bends,

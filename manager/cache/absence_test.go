@@ -144,6 +144,8 @@ func TestACacheThatIsStaleSaysSinceWhenAndWhatHasAnswered(t *testing.T) {
 		defer w.end()
 		require.NoError(t, w.List(t.Context(), freeListOf(widgetKind)))
 		time.Sleep(time.Hour)
+		w.widget("default", "c", nil) // so that the last contact is now, and not at the last bookmark
+		synctest.Wait()
 		since := time.Now()
 		p.turn(but404("text/html", "<html><title>Log in at corp</title>\n<body>"))
 		time.Sleep(5 * time.Minute)

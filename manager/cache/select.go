@@ -98,10 +98,15 @@ func (q *query) run(ctx context.Context, yield func(client.Object) bool) error {
 		if err := in.readable(ctx); err != nil {
 			return err
 		}
-		if q.namespace != "" && !in.informer.Keeps(q.namespace) {
-			return &ShardError{q.of.GroupVersionKind, q.namespace}
-		}
 		candidates, rest := q.candidates(in)
+		if q.namespace != "" && in.scope.sharded {
+			var objects []client.Object
+			kept := in.informer.ReadKept(q.namespace, func() { objects = slices.Collect(candidates) })
+			if !kept {
+				return &ShardError{q.of.GroupVersionKind, q.namespace}
+			}
+			candidates = slices.Values(objects)
+		}
 		for object := range candidates {
 			if rest.matches(object) && !yield(q.of.shown(object)) {
 				return nil

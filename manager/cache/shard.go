@@ -18,7 +18,8 @@ import (
 // deletions; see informer.Informer's Keep. A read of a namespace that isn't kept is a *ShardError,
 // and never NotFound.
 //
-// Caveats: a list of all namespaces has those that are kept. Kinds without namespaces are kept
+// Caveats: a list of all namespaces has those that are kept, and a namespace that has come isn't among
+// them until it's listed. Kinds without namespaces are kept
 // whole. An object that the cache doesn't keep brings no events.
 type Sharded interface {
 	// Keep makes the informers keep the objects of another shard.
@@ -28,16 +29,18 @@ type Sharded interface {
 	WaitForShard(ctx context.Context) error
 }
 
-// ShardError is the error of a read of a namespace that isn't kept: another replica has it.
+// ShardError is the error of a read of a namespace that isn't kept: another replica has it, or it has
+// come and isn't listed yet.
 type ShardError struct {
 	GVK       schema.GroupVersionKind
 	Namespace string
 }
 
 func (e *ShardError) Error() string {
-	return fmt.Sprintf("the namespace %s belongs to another replica, so its objects of %s aren't in "+
-		"this one's cache: read them from the API server, or keep the kind whole (ByObject.KeepWhole)",
-		e.Namespace, e.GVK)
+	return fmt.Sprintf("this replica's cache doesn't have the objects of %s in the namespace %s. Either "+
+		"another replica has the namespace: then read them from the API server, or keep the kind whole "+
+		"(ByObject.KeepWhole). Or it has come, and the list that brings them is refused: then the log says why",
+		e.GVK, e.Namespace)
 }
 
 // IsElsewhere says to a client that the server can answer the read.

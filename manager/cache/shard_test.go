@@ -246,3 +246,47 @@ func TestAnInformerThatsMadeLaterKeepsTheShardOfThatTime(t *testing.T) {
 		}, heard.all())
 	})
 }
+
+// asked calls f in the goroutine of a reader, which asks whether a namespace is kept.
+type asked struct {
+	shard
+	f *func(namespace string)
+}
+
+func (a asked) Has(namespace string) bool {
+	has := a.shard.Has(namespace)
+	if *a.f != nil {
+		(*a.f)(namespace)
+	}
+	return has
+}
+
+// The namespace leaves between a reader's question and its list.
+func TestAListOfANamespaceThatLeavesIsNotEmpty(t *testing.T) {
+	var f func(string)
+	inShard(t, cache.Options{Shard: asked{shard{"red"}, &f}}, func(t *testing.T, w *world, _ func(...string)) {
+		require.Equal(t, []string{"red/early"}, w.listed())
+		synctest.Wait()
+		left := false
+		f = func(string) {
+			f, left = nil, true
+			w.Cache.(cache.Sharded).Keep(shard{"blue"})
+			synctest.Wait()
+		}
+		var list corev1.ConfigMapList
+		var elsewhere *cache.ShardError
+		require.ErrorAs(t, w.List(t.Context(), &list, client.InNamespace("red")), &elsewhere, "it has %v", list.Items)
+		require.True(t, left)
+	})
+}
+
+// A kind whose permission was missing from the start would shut the gate for good.
+func TestWaitForShardDoesNotWaitForAKindThatWasNeverListed(t *testing.T) {
+	inShard(t, cache.Options{Shard: shard{"red"}}, func(t *testing.T, w *world, keep func(...string)) {
+		w.server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "list|watch", Resource: "secrets"}, Status: fakeapi.Forbidden()})
+		require.Error(t, w.List(t.Context(), &corev1.SecretList{}))
+		began := time.Now()
+		keep("blue")
+		require.Less(t, time.Since(began), time.Minute, "by the bubble's clock")
+	})
+}

@@ -17,6 +17,7 @@ type keeper struct {
 
 	mu     sync.Mutex // guards what follows
 	ranges Set
+	left   Set                // what has left since the last call of Keep, even if it's back
 	change int                // counts the calls of set
 	cut    context.CancelFunc // of the call of Keep that's under way
 }
@@ -30,6 +31,7 @@ func (k *keeper) set(ranges, begin Set, gate *Gate) {
 		return
 	}
 	gate.allow(begin)
+	k.left = k.left.or(k.ranges.without(ranges)).or(k.ranges.and(begin))
 	k.ranges = ranges
 	k.change++
 	if k.cut != nil {
@@ -41,12 +43,13 @@ func (k *keeper) set(ranges, begin Set, gate *Gate) {
 	}
 }
 
-// begin returns the ranges to keep, and a context for that.
-func (k *keeper) begin(ctx context.Context) (until context.Context, ranges Set, change int) {
+// begin returns the ranges to keep, what has left, and a context for that.
+func (k *keeper) begin(ctx context.Context) (until context.Context, ranges, left Set, change int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	until, k.cut = context.WithCancel(ctx)
-	return until, k.ranges, k.change
+	left, k.left = k.left, nil
+	return until, k.ranges, left, k.change
 }
 
 // open opens the gate, unless the ranges have changed since: a range that was lost and is held again
@@ -61,6 +64,15 @@ func (k *keeper) open(gate *Gate, change int) (opened Set) {
 	return gate.begin()
 }
 
+// inTurn is what a cache has to keep so that what has left leaves it, even if it belongs to the ranges:
+// another replica may have written there meanwhile, or it comes along because a selector is rough.
+func inTurn(ranges, left Set) []Set {
+	if ranges.and(left).IsEmpty() {
+		return []Set{ranges}
+	}
+	return []Set{ranges.without(left), ranges}
+}
+
 // keep runs until the context ends.
 func (m *Member) keep(ctx context.Context, log logr.Logger) {
 	var again <-chan time.Time
@@ -72,10 +84,10 @@ func (m *Member) keep(ctx context.Context, log logr.Logger) {
 			return
 		}
 		again = nil
-		until, ranges, change := m.keeper.begin(ctx)
+		until, ranges, left, change := m.keeper.begin(ctx)
 		var err error
 		if m.config.Keep != nil {
-			err = m.config.Keep(until, ranges.roughly())
+			err = m.config.Keep(until, inTurn(ranges.roughly(), left))
 		}
 		switch {
 		case err == nil:

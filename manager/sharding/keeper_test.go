@@ -16,6 +16,7 @@ type lists chan list
 
 type list struct {
 	ctx    context.Context
+	before []Set
 	ranges Set
 	answer chan error
 }
@@ -28,8 +29,9 @@ func (l lists) next() list {
 func withKeeper(t *testing.T, test func(m *Member, l lists)) {
 	synctest.Test(t, func(t *testing.T) {
 		l := make(lists)
-		m := &Member{gate: newGate(func(Set) {}), config: Config{RetryPeriod: 2 * time.Second, Keep: func(ctx context.Context, ranges Set) error {
-			now := list{ctx, ranges, make(chan error)}
+		m := &Member{gate: newGate(func(Set) {}), config: Config{RetryPeriod: 2 * time.Second, Keep: func(ctx context.Context, inTurn []Set) error {
+			last := len(inTurn) - 1
+			now := list{ctx, inTurn[:last], inTurn[last], make(chan error)}
 			l <- now
 			return <-now.answer
 		}}}
@@ -108,6 +110,7 @@ func TestARangeThatComesBackIsListedAgain(t *testing.T) {
 		m.gate.stop(of("red"))
 		m.keeper.set(of("red"), of("red"), m.gate)
 		fresh = l.next()
+		require.Equal(t, []Set{nil}, fresh.before, "another replica may have written there")
 		isShut(t, m.gate, "red")
 		fresh.answer <- nil
 		synctest.Wait()
@@ -126,8 +129,19 @@ func TestACacheKeepsRoughlyWhatTheGateHasExactly(t *testing.T) {
 		now := l.next()
 		require.Len(t, now.ranges, maxTerms)
 		require.Empty(t, many.without(now.ranges))
+		require.Empty(t, now.before)
 		now.answer <- nil
 		synctest.Wait()
 		require.Equal(t, many, m.gate.Open())
+
+		// What's lost leaves the cache, even if it comes along.
+		lost := Range{many[7].First + 5, many[7].First + 5}
+		m.holds(many.without(Set{lost}), nil)
+		now = l.next()
+		require.True(t, now.ranges.has(lost.First), "nobody else is told so")
+		require.Len(t, now.before, 1)
+		require.Empty(t, now.before[0].and(Set{lost}))
+		require.Empty(t, now.ranges.without(now.before[0].or(Set{lost})), "and nothing else does")
+		now.answer <- nil
 	})
 }

@@ -44,10 +44,11 @@ type Config struct {
 	// about to change hands. If it returns none and no error, they can't be known: then each member
 	// gets an equal part of the numbers that namespaces' hashes may be. Nil means the same.
 	Namespaces func(ctx context.Context) ([]string, error)
-	// Keep makes the caches keep these ranges, and no others. Reconciles begin in ranges that are
-	// new when it has returned nil; when it returns an error, it's called again. Its context ends
-	// when there's another call to come. Nil means that there's nothing to do.
-	Keep func(ctx context.Context, ranges Set) error
+	// Keep makes the caches keep the last of these sets, and no others, after they've been told to keep
+	// the ones before it: what leaves between two has to go, even if it comes back. Reconciles begin in
+	// ranges that are new when it has returned nil; when it returns an error, it's called again. Its
+	// context ends when there's another call to come. Nil means that there's nothing to do.
+	Keep func(ctx context.Context, inTurn []Set) error
 	// Recorder is the flight recorder; nil is off.
 	Recorder *trace.Recorder
 }
