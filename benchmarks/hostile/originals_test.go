@@ -12,11 +12,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/loopwright/loopwright/informer"
 	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/internal/tests/hostile"
 )
@@ -119,4 +122,44 @@ func TestTwoOfClientGosElectorsLeadWhereBracesAnswerARenewal(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		require.EqualValues(t, 2, most.Load())
 	})
+}
+
+// A load balancer cuts each watch after its first event, so the initial events never end. Each request takes 10 ms, and the test a minute.
+func TestAWatchListThatIsCutIsAskedForAgainAtOnceByClientGo(t *testing.T) {
+	requests := func(run func(ctx context.Context, config *rest.Config)) int {
+		asked := 0
+		synctest.Test(t, func(t *testing.T) {
+			server := fakeapi.New(fakeapi.Options{})
+			defer server.Close()
+			api, err := kubernetes.NewForConfig(server.Config())
+			require.NoError(t, err)
+			for _, name := range []string{"a", "b", "c"} {
+				_, err := api.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{
+					ObjectMeta: metav1.ObjectMeta{Name: name},
+				}, metav1.CreateOptions{})
+				require.NoError(t, err)
+			}
+			server.Inject(fakeapi.Fault{Match: fakeapi.Match{Verb: "watch"}, CutAfterEvents: 1, Delay: 10 * time.Millisecond})
+			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+			defer stop()
+			run(ctx, server.Config())
+			asked = len(server.Requests(fakeapi.Match{Resource: "configmaps"}))
+		})
+		return asked
+	}
+	theirs := requests(func(ctx context.Context, config *rest.Config) {
+		factory := informers.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(config), 0)
+		go factory.Core().V1().ConfigMaps().Informer().RunWithContext(ctx)
+		<-ctx.Done()
+		synctest.Wait()
+	})
+	require.Greater(t, theirs, 1000)
+	ours := requests(func(ctx context.Context, config *rest.Config) {
+		from, err := informer.NewListWatch[*corev1.ConfigMap](config, corev1.SchemeGroupVersion.WithResource("configmaps"), informer.ListWatchOptions{})
+		require.NoError(t, err)
+		of := informer.NewInformer(from, informer.InformerOptions[*corev1.ConfigMap]{})
+		_ = of.Run(ctx)
+	})
+	t.Logf("in a minute, client-go sends %d requests, ours %d", theirs, ours)
+	require.Less(t, ours, 100)
 }
