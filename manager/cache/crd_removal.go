@@ -43,6 +43,7 @@ type removableKind struct {
 
 	// Used by the reflector's goroutine only:
 	removal  removal
+	looked   time.Time // when discovery was asked last
 	first404 time.Time // since the last answer about the kind; zero if there was none
 	newest   string    // the newest version that is known here, for an empty list
 
@@ -186,6 +187,7 @@ func (w *removableKind) note(ctx context.Context, err error) error {
 		return nil
 	}
 	says, instead := w.ask(ctx)
+	w.looked = time.Now()
 	if err == nil && says != saysMoved {
 		w.answered()
 		return nil
@@ -270,7 +272,7 @@ func (w *removableKind) untilBack(
 		end = timer.C
 	}
 	failed := false
-	pause := time.NewTimer(lookForKind)
+	pause := time.NewTimer(time.Until(w.looked.Add(lookForKind))) // another watch doesn't put it off
 	defer pause.Stop()
 	for {
 		select {
@@ -282,7 +284,9 @@ func (w *removableKind) untilBack(
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		switch says, _ := w.ask(ctx); says {
+		says, _ := w.ask(ctx)
+		w.looked = time.Now()
+		switch says {
 		case saysServed:
 			w.removal, w.first404 = removal{}, time.Time{}
 			return nil

@@ -254,6 +254,7 @@ func TestTheWatchOfAKindThatIsGoneEndsLikeAnyOther(t *testing.T) {
 func TestAKindThatIsElsewhereIsMovedAgainAndAgainAndLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newHeralds(saysMoved)
+		w.looked = time.Now() // and heard that it's elsewhere
 		require.ErrorIs(t, w.untilBack(t.Context(), nil, time.Minute+time.Second), io.EOF)
 		require.Equal(t, 12, w.moves)
 		require.Equal(t, 1, w.logged("A kind cannot be read"))
@@ -280,5 +281,26 @@ func TestWhoeverWaitsForTheEndOfAKindIsToldWithTheRefusal(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Hour, errors.New("patience"))
 		defer cancel()
 		require.False(t, w.untilGone(ctx))
+	})
+}
+
+// Each watch of a removed kind ends before it would look for the kind.
+func TestAWatchThatEndsDoesNotPutOffTheLookForARemovedKind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		w := &removableKind{looked: began, ask: func(context.Context) (discovery, error) {
+			if time.Since(began) < time.Minute {
+				return saysMissing, nil
+			}
+			return saysServed, nil
+		}}
+		for _, patience := range []time.Duration{4 * time.Second, 5 * time.Second} {
+			began = time.Now()
+			err := io.EOF
+			for ; err != nil; err = w.untilBack(t.Context(), nil, patience) {
+				require.ErrorIs(t, err, io.EOF)
+				require.Less(t, time.Since(began), time.Minute+lookForKind)
+			}
+		}
 	})
 }
