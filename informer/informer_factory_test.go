@@ -21,73 +21,99 @@ import (
 	"github.com/loopwright/loopwright/internal/fakeapi"
 )
 
-func TestAnInformerThatMayNotListSaysSo(t *testing.T) {
+// factoryWorld is a factory of a server that has nothing yet.
+type factoryWorld struct {
+	*testing.T
+	server *fakeapi.Server
+	*Factory
+}
+
+func inFactory(t *testing.T, options FactoryOptions, test func(f factoryWorld)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		server := fakeapi.New(fakeapi.Options{})
-		defer server.Close()
-		server.Inject(fakeapi.Fault{Status: fakeapi.Forbidden()})
-		factory := NewFactory(server.Config(), FactoryOptions{})
-		of := Collection{Resource: configMapResource, Namespace: "default"}
-		_, err := InformerFor[*corev1.ConfigMap](factory, of)
-		require.NoError(t, err)
-		ctx, cancel := context.WithCancel(t.Context())
-		var running sync.WaitGroup
-		running.Go(func() { _ = factory.Run(ctx) })
-		waiting, enough := context.WithTimeoutCause(ctx, 10*time.Second, errors.New("10 s have passed"))
+		t.Cleanup(server.Close)
+		test(factoryWorld{t, server, NewFactory(server.Config(), options)})
+	})
+}
+
+// run runs the factory until the test's end.
+func (f factoryWorld) run() {
+	var running sync.WaitGroup
+	running.Go(func() { _ = f.Factory.Run(f.Context()) })
+	f.Cleanup(running.Wait)
+	synctest.Wait()
+}
+
+func (f factoryWorld) configMaps(of Collection) *Informer[*corev1.ConfigMap] {
+	f.Helper()
+	informer, err := InformerFor[*corev1.ConfigMap](f.Factory, of)
+	require.NoError(f, err)
+	return informer
+}
+
+var allConfigMaps = Collection{Resource: configMapResource}
+
+// busy is an informer with a handler that does not return.
+type busy chan struct{}
+
+func (b busy) Run(context.Context) error         { <-b; return nil }
+func (b busy) WaitForSync(context.Context) error { return nil }
+
+// makeBusy puts a busy informer in the place of the one of all ConfigMaps.
+func (f factoryWorld) makeBusy() busy {
+	f.configMaps(allConfigMaps)
+	handler := make(busy)
+	for _, m := range f.members {
+		m.informer = handler
+	}
+	return handler
+}
+
+func TestAnInformerThatMayNotListSaysSo(t *testing.T) {
+	inFactory(t, FactoryOptions{}, func(f factoryWorld) {
+		f.server.Inject(fakeapi.Fault{Status: fakeapi.Forbidden()})
+		f.configMaps(Collection{Resource: configMapResource, Namespace: "default"})
+		f.run()
+		waiting, enough := context.WithTimeoutCause(f.Context(), 10*time.Second, errors.New("10 s have passed"))
 		defer enough()
-		err = factory.WaitForSync(waiting)
-		require.ErrorContains(t, err, "configmaps in namespace default: waiting for ConfigMap: not "+
+		err := f.WaitForSync(waiting)
+		require.ErrorContains(f, err, "configmaps in namespace default: waiting for ConfigMap: not "+
 			"synced")
-		require.ErrorContains(t, err, "10 s have passed")
-		require.True(t, apierrors.IsForbidden(err), "%v", err)
-		cancel()
-		running.Wait()
+		require.ErrorContains(f, err, "10 s have passed")
+		require.True(f, apierrors.IsForbidden(err), "%v", err)
 	})
 }
 
 func TestAFactorySharesInformersAndStopsOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fakeapi.New(fakeapi.Options{})
-		defer server.Close()
-		factory := NewFactory(server.Config(), FactoryOptions{DropManagedFields: true})
-		all := Collection{Resource: configMapResource}
-		some := Collection{Resource: configMapResource, LabelSelector: "test"}
-		first, err := InformerFor[*corev1.ConfigMap](factory, all)
-		require.NoError(t, err)
-		again, err := InformerFor[*corev1.ConfigMap](factory, all)
-		require.NoError(t, err)
-		require.Same(t, first, again)
-		_, err = InformerFor[*corev1.Pod](factory, all)
-		require.ErrorContains(t, err, "another Go type")
-		_, err = InformerFor[Object](factory, Collection{Resource: configMapResource,
+	inFactory(t, FactoryOptions{DropManagedFields: true}, func(f factoryWorld) {
+		first := f.configMaps(allConfigMaps)
+		require.Same(f, first, f.configMaps(allConfigMaps))
+		_, err := InformerFor[*corev1.Pod](f.Factory, allConfigMaps)
+		require.ErrorContains(f, err, "another Go type")
+		_, err = InformerFor[Object](f.Factory, Collection{Resource: configMapResource,
 			Kind: corev1.SchemeGroupVersion.WithKind("ConfigMap")})
-		require.ErrorContains(t, err, "another Go type")
+		require.ErrorContains(f, err, "another Go type")
 
-		ctx, cancel := context.WithCancel(t.Context())
-		var running sync.WaitGroup
-		running.Go(func() { _ = factory.Run(ctx) })
+		f.run()
+		other := f.configMaps(Collection{Resource: configMapResource, LabelSelector: "test"})
+		require.NotSame(f, first, other)
+		require.NoError(f, f.WaitForSync(f.Context()))
+		w := newWorld(f.T, f.server.Config(), metav1.NamespaceDefault)
+		w.create(f.T, "a", nil)
+		w.create(f.T, "b", map[string]string{"app": "x"})
 		synctest.Wait()
-		other, err := InformerFor[*corev1.ConfigMap](factory, some)
-		require.NoError(t, err)
-		require.NotSame(t, first, other)
-		require.NoError(t, factory.WaitForSync(ctx))
-		w := newWorld(t, server.Config(), metav1.NamespaceDefault)
-		w.create(t, "a", nil)
-		w.create(t, "b", map[string]string{"app": "x"})
-		synctest.Wait()
-		require.Equal(t, 2, first.Store().Len())
-		require.Equal(t, 1, other.Store().Len())
+		require.Equal(f, 2, first.Store().Len())
+		require.Equal(f, 1, other.Store().Len())
 		for c := range first.Lister(configMapResource.GroupResource()).InNamespace("default").List(labels.SelectorFromSet(labels.Set{"app": "x"})) {
-			require.Equal(t, "b", c.Name)
-			require.Empty(t, c.ManagedFields)
+			require.Equal(f, "b", c.Name)
+			require.Empty(f, c.ManagedFields)
 		}
-		require.NoError(t, factory.Stop(ctx, all))
-		w.create(t, "c", nil)
+		require.NoError(f, f.Stop(f.Context(), allConfigMaps))
+		w.create(f.T, "c", nil)
 		synctest.Wait()
-		require.Equal(t, 2, first.Store().Len(), "it has stopped")
-		require.Equal(t, 2, other.Store().Len(), "it goes on")
-		cancel()
-		running.Wait()
+		require.Equal(f, 2, first.Store().Len(), "it has stopped")
+		require.Equal(f, 2, other.Store().Len(), "it goes on")
 	})
 }
 
@@ -102,208 +128,128 @@ func TestAnInformerThatComesWakesAFactoryThatDoesNotWaitYet(t *testing.T) {
 
 // A program that waits for an informer that will never start must not wait forever.
 func TestAnInformerThatIsStoppedBeforeItsStartTellsThoseWhoWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fakeapi.New(fakeapi.Options{})
-		defer server.Close()
-		factory := NewFactory(server.Config(), FactoryOptions{})
-		of := Collection{Resource: configMapResource}
-		informer, err := InformerFor[*corev1.ConfigMap](factory, of)
-		require.NoError(t, err)
-		handler := add(t, informer, HandlerFuncs[*corev1.ConfigMap]{}, HandlerOptions{})
+	inFactory(t, FactoryOptions{}, func(f factoryWorld) {
+		handler := add(f.T, f.configMaps(allConfigMaps), HandlerFuncs[*corev1.ConfigMap]{}, HandlerOptions{})
 		waited := make(chan error, 1)
-		go func() { waited <- factory.WaitForSync(t.Context()) }()
+		go func() { waited <- f.WaitForSync(f.Context()) }()
 		synctest.Wait()
-		require.NoError(t, factory.Stop(t.Context(), of))
-		require.ErrorIs(t, <-waited, errInformerStopped)
+		require.NoError(f, f.Stop(f.Context(), allConfigMaps))
+		require.ErrorIs(f, <-waited, errInformerStopped)
 		<-handler.Done()
 	})
 }
 
-// busy is an informer with a handler that does not return.
-type busy chan struct{}
-
-func (b busy) Run(context.Context) error         { <-b; return nil }
-func (b busy) WaitForSync(context.Context) error { return nil }
-
 // Who is told that an informer has ended frees what its handlers use.
 func TestAStopThatEndedTooEarlyCanBeRepeated(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fakeapi.New(fakeapi.Options{})
-		defer server.Close()
-		factory := NewFactory(server.Config(), FactoryOptions{})
-		of := Collection{Resource: configMapResource}
-		_, err := InformerFor[*corev1.ConfigMap](factory, of)
-		require.NoError(t, err)
-		handler := make(busy)
-		for _, m := range factory.members {
-			m.informer = handler
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		var running sync.WaitGroup
-		running.Go(func() { _ = factory.Run(ctx) })
-		synctest.Wait()
+	inFactory(t, FactoryOptions{}, func(f factoryWorld) {
+		handler := f.makeBusy()
+		f.run()
 		for range 2 {
-			patience, enough := context.WithTimeout(ctx, time.Second)
-			require.ErrorIs(t, factory.Stop(patience, of), context.DeadlineExceeded)
+			patience, enough := context.WithTimeout(f.Context(), time.Second)
+			require.ErrorIs(f, f.Stop(patience, allConfigMaps), context.DeadlineExceeded)
 			enough()
 		}
 		close(handler)
-		require.NoError(t, factory.Stop(ctx, of))
-		require.Empty(t, factory.members)
-		cancel()
-		running.Wait()
+		require.NoError(f, f.Stop(f.Context(), allConfigMaps))
+		require.Empty(f, f.members)
 	})
 }
 
 // A kind was deleted, and is installed again. Who asks for it then must not get the
 // informer that gave up.
 func TestAnInformerThatGaveUpIsReplacedAndReported(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fakeapi.New(fakeapi.Options{})
-		defer server.Close()
-		lift := server.Inject(fakeapi.Fault{Status: fakeapi.Forbidden()})
-		factory := NewFactory(server.Config(),
-			FactoryOptions{Reflector: ReflectorOptions{GiveUp: apierrors.IsForbidden}})
-		replaced, reported := Collection{Resource: configMapResource},
-			Collection{Resource: configMapResource, Namespace: "secret"}
-		first, err := InformerFor[*corev1.ConfigMap](factory, replaced)
-		require.NoError(t, err)
-		_, err = InformerFor[*corev1.ConfigMap](factory, reported)
-		require.NoError(t, err)
-		ctx, cancel := context.WithCancel(t.Context())
+	options := FactoryOptions{Reflector: ReflectorOptions{GiveUp: apierrors.IsForbidden}}
+	inFactory(t, options, func(f factoryWorld) {
+		lift := f.server.Inject(fakeapi.Fault{Status: fakeapi.Forbidden()})
+		reported := Collection{Resource: configMapResource, Namespace: "secret"}
+		first := f.configMaps(allConfigMaps)
+		f.configMaps(reported)
+		ctx, cancel := context.WithCancel(f.Context())
 		defer cancel()
 		ended := make(chan error, 1)
-		go func() { ended <- factory.Run(ctx) }()
+		go func() { ended <- f.Factory.Run(ctx) }()
 		synctest.Wait()
 		lift()
-		second, err := InformerFor[*corev1.ConfigMap](factory, replaced)
-		require.NoError(t, err)
-		require.NotSame(t, first, second)
-		require.NoError(t, second.WaitForSync(ctx))
+		second := f.configMaps(allConfigMaps)
+		require.NotSame(f, first, second)
+		require.NoError(f, second.WaitForSync(ctx))
 		cancel()
-		err = <-ended
-		require.True(t, apierrors.IsForbidden(err), "%v", err)
-		require.ErrorContains(t, err, "configmaps in namespace secret: ")
-		require.NotContains(t, err.Error(), "configmaps: ")
+		err := <-ended
+		require.True(f, apierrors.IsForbidden(err), "%v", err)
+		require.ErrorContains(f, err, "configmaps in namespace secret: ")
+		require.NotContains(f, err.Error(), "configmaps: ")
 
-		_, err = InformerFor[*corev1.ConfigMap](factory, replaced)
-		require.ErrorIs(t, err, errFactoryStopped, "nobody would run it")
-		require.ErrorIs(t, factory.Run(t.Context()), errFactoryRan)
-		require.Error(t, factory.Stop(t.Context(), reported))
-		require.NoError(t, factory.Stop(t.Context(), reported), "that was told")
+		_, err = InformerFor[*corev1.ConfigMap](f.Factory, allConfigMaps)
+		require.ErrorIs(f, err, errFactoryStopped, "nobody would run it")
+		require.ErrorIs(f, f.Factory.Run(f.Context()), errFactoryRan)
+		require.Error(f, f.Stop(f.Context(), reported))
+		require.NoError(f, f.Stop(f.Context(), reported), "that was told")
 	})
 }
 
 // Somebody asks for a collection while another one waits for the end of its informer. The
 // new informer belongs to the factory: whoever asks next must get it, and no third.
 func TestAStopDoesNotForgetTheInformerThatTookThePlace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fakeapi.New(fakeapi.Options{})
-		defer server.Close()
-		factory := NewFactory(server.Config(), FactoryOptions{})
-		of := Collection{Resource: configMapResource}
-		_, err := InformerFor[*corev1.ConfigMap](factory, of)
-		require.NoError(t, err)
-		handler := make(busy)
-		for _, m := range factory.members {
-			m.informer = handler
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		var running sync.WaitGroup
-		running.Go(func() { _ = factory.Run(ctx) })
-		synctest.Wait()
+	inFactory(t, FactoryOptions{}, func(f factoryWorld) {
+		handler := f.makeBusy()
+		f.run()
 		stopped := make(chan error, 1)
-		go func() { stopped <- factory.Stop(ctx, of) }()
+		go func() { stopped <- f.Stop(f.Context(), allConfigMaps) }()
 		synctest.Wait()
-		second, err := InformerFor[*corev1.ConfigMap](factory, of)
-		require.NoError(t, err)
+		second := f.configMaps(allConfigMaps)
 		close(handler)
-		require.NoError(t, <-stopped)
-		again, err := InformerFor[*corev1.ConfigMap](factory, of)
-		require.NoError(t, err)
-		require.Same(t, second, again)
-		require.NoError(t, second.WaitForSync(ctx), "nobody stopped it")
-		cancel()
-		running.Wait()
+		require.NoError(f, <-stopped)
+		require.Same(f, second, f.configMaps(allConfigMaps))
+		require.NoError(f, second.WaitForSync(f.Context()), "nobody stopped it")
 	})
 }
 
 // An informer that is stopped before the factory runs is not started while it ends.
 func TestRunDoesNotStartWhatStopIsEnding(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fakeapi.New(fakeapi.Options{})
-		defer server.Close()
-		factory := NewFactory(server.Config(), FactoryOptions{})
-		of := Collection{Resource: configMapResource}
-		_, err := InformerFor[*corev1.ConfigMap](factory, of)
-		require.NoError(t, err)
-		handler := make(busy)
-		for _, m := range factory.members {
-			m.informer = handler
-		}
+	inFactory(t, FactoryOptions{}, func(f factoryWorld) {
+		handler := f.makeBusy()
 		stopped := make(chan error, 1)
-		go func() { stopped <- factory.Stop(t.Context(), of) }()
+		go func() { stopped <- f.Stop(f.Context(), allConfigMaps) }()
 		synctest.Wait()
-		ctx, cancel := context.WithCancel(t.Context())
-		var running sync.WaitGroup
-		running.Go(func() { _ = factory.Run(ctx) })
-		synctest.Wait()
+		f.run()
 		close(handler)
-		require.NoError(t, <-stopped)
-		cancel()
-		running.Wait()
+		require.NoError(f, <-stopped)
 	})
 }
 
 // Who stops an informer at the end of a program has no time left. What has ended already is
 // still reported as it ended.
 func TestAStopOfWhatHasEndedNeedsNoTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fakeapi.New(fakeapi.Options{})
-		defer server.Close()
-		server.Inject(fakeapi.Fault{Status: fakeapi.Forbidden()})
-		factory := NewFactory(server.Config(),
-			FactoryOptions{Reflector: ReflectorOptions{GiveUp: apierrors.IsForbidden}})
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		var running sync.WaitGroup
-		running.Go(func() { _ = factory.Run(ctx) })
-		over, end := context.WithCancel(t.Context())
+	options := FactoryOptions{Reflector: ReflectorOptions{GiveUp: apierrors.IsForbidden}}
+	inFactory(t, options, func(f factoryWorld) {
+		f.server.Inject(fakeapi.Fault{Status: fakeapi.Forbidden()})
+		f.run()
+		over, end := context.WithCancel(f.Context())
 		end()
 		for range 50 { // a select would pick at random
-			_, err := InformerFor[*corev1.ConfigMap](factory, Collection{Resource: configMapResource})
-			require.NoError(t, err)
+			f.configMaps(allConfigMaps)
 			synctest.Wait()
-			err = factory.Stop(over, Collection{Resource: configMapResource})
-			require.True(t, apierrors.IsForbidden(err), "%v", err)
+			err := f.Stop(over, allConfigMaps)
+			require.True(f, apierrors.IsForbidden(err), "%v", err)
 		}
-		cancel()
-		running.Wait()
 	})
 }
 
 // The error names all that failed, in an order that does not change from run to run.
 func TestTheFailuresOfAFactoryAreInOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := fakeapi.New(fakeapi.Options{})
-		defer server.Close()
-		factory := NewFactory(server.Config(), FactoryOptions{})
+	inFactory(t, FactoryOptions{}, func(f factoryWorld) {
 		for _, namespace := range []string{"c", "a", "d", "b"} {
-			_, err := InformerFor[*corev1.ConfigMap](factory, Collection{Resource: configMapResource,
-				Namespace: namespace})
-			require.NoError(t, err)
+			f.configMaps(Collection{Resource: configMapResource, Namespace: namespace})
 		}
-		over, end := context.WithCancel(t.Context())
+		over, end := context.WithCancel(f.Context())
 		end()
-		err := factory.WaitForSync(over)
-		require.ErrorIs(t, err, context.Canceled)
+		err := f.WaitForSync(over)
+		require.ErrorIs(f, err, context.Canceled)
 		var order []string
 		for line := range strings.Lines(err.Error()) {
 			order = append(order, strings.Split(line, ":")[0])
 		}
-		require.Equal(t, []string{
+		require.Equal(f, []string{
 			"configmaps in namespace a", "configmaps in namespace b", "configmaps in namespace c",
 			"configmaps in namespace d",
 		}, order)

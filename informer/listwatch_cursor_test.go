@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -259,19 +258,7 @@ func interrupt(t *testing.T, seed uint64) {
 
 	want := map[string]string{}
 	for step := range 300 {
-		name := "object-" + strconv.Itoa(random.IntN(10))
-		_, there := want[name]
-		switch {
-		case !there:
-			w.create(t, name, nil)
-			want[name] = ""
-		case random.IntN(4) == 0:
-			w.delete(t, name)
-			delete(want, name)
-		default:
-			w.change(t, name, step)
-			want[name] = strconv.Itoa(step)
-		}
+		w.writeAtRandom(t, random, 4, step, want)
 		time.Sleep(time.Duration(random.IntN(400)) * time.Millisecond)
 		if step%100 == 99 {
 			server.CompactAll()

@@ -1,6 +1,7 @@
 package informer
 
 import (
+	"math/rand/v2"
 	"os"
 	"strconv"
 	"testing"
@@ -89,6 +90,25 @@ func (w world) change(t *testing.T, name string, value int) *corev1.ConfigMap {
 func (w world) delete(t *testing.T, name string) {
 	t.Helper()
 	require.NoError(t, w.configMaps.Delete(t.Context(), name, metav1.DeleteOptions{}))
+}
+
+// writeAtRandom creates one of ten objects, or, if it exists, changes it; one time in so many it
+// deletes it. Then content is what the server has.
+func (w world) writeAtRandom(t *testing.T, random *rand.Rand, oneIn, value int, content map[string]string) {
+	t.Helper()
+	name := "object-" + strconv.Itoa(random.IntN(10))
+	_, there := content[name]
+	switch {
+	case !there:
+		w.create(t, name, nil)
+		content[name] = ""
+	case random.IntN(oneIn) == 0:
+		w.delete(t, name)
+		delete(content, name)
+	default:
+		w.change(t, name, value)
+		content[name] = strconv.Itoa(value)
+	}
 }
 
 func namesOf(items []*corev1.ConfigMap) []string {

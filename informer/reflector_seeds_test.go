@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -129,19 +128,7 @@ func writeAtRandom(
 	t.Helper()
 	want := map[string]string{}
 	for step := range 150 {
-		name := "object-" + strconv.Itoa(random.IntN(10))
-		_, there := want[name]
-		switch {
-		case !there:
-			w.create(t, name, nil)
-			want[name] = ""
-		case random.IntN(3) == 0:
-			w.delete(t, name)
-			delete(want, name)
-		default:
-			w.change(t, name, step)
-			want[name] = strconv.Itoa(step)
-		}
+		w.writeAtRandom(t, random, 3, step, want)
 		time.Sleep(time.Duration(random.IntN(2000)) * time.Millisecond)
 		if random.IntN(40) == 0 {
 			server.CompactAll()

@@ -52,17 +52,6 @@ func TestAReflectorThatIsToldToGiveUpReturnsTheReason(t *testing.T) {
 	})
 }
 
-func TestAReflectorEndsWithTheCauseOfItsContext(t *testing.T) {
-	inMemory(t, fakeapi.Options{}, func(t *testing.T, s *fakeapi.Server, w world) {
-		r := NewReflector(w.listWatch(t, ListWatchOptions{}), Sink[*corev1.ConfigMap](newView()),
-			ReflectorOptions{})
-		why := errors.New("the lease was lost")
-		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(time.Minute, func() { cancel(why) })
-		require.ErrorIs(t, r.Run(ctx), why)
-	})
-}
-
 // A program that is stopped while it starts must not ask for a hundred
 // thousand objects first.
 func TestAReflectorWhoseContextHasEndedSendsNoRequest(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
 )
 
 // right is a verb on a resource or subresource of a group.
@@ -141,12 +143,7 @@ func (l *record) isFirst(r right) bool {
 // noStream is the answer of an API server that cannot stream a list. Then informers list.
 func noStream(request *http.Request) *http.Response {
 	const body = `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Invalid", "code": 422, "message": "sendInitialEvents is forbidden"}`
-	return &http.Response{
-		Status: "422 Unprocessable Entity", StatusCode: http.StatusUnprocessableEntity,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{"Content-Type": {"application/json"}},
-		Body:   io.NopCloser(strings.NewReader(body)), Request: request,
-	}
+	return fakeapi.Answer(request, http.StatusUnprocessableEntity, "application/json", body)
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

@@ -72,7 +72,7 @@ func (w *world) playWith404s(method, prefix string, lasts time.Duration) {
 		if _, before := told.LoadOrStore(name, true); before && time.Now().After(until) {
 			return nil
 		}
-		return simulation.Answer(r, 404, inText, "404 page not found")
+		return fakeapi.Answer(r, 404, inText, "404 page not found")
 	})
 	for _, policy := range policies {
 		require.NoError(w.T, w.Live.Delete(w.T.Context(), roots[policy],
@@ -245,12 +245,12 @@ func TestAnAnswerAboutAnotherObjectOrNoneDoesNotMakeAnOwnerAbsent(t *testing.T) 
 			w.Proxy(func(r *http.Request) *http.Response {
 				switch {
 				case strings.HasSuffix(r.URL.Path, "/secrets"):
-					return simulation.Answer(r, 503, inText, "the graph has no Secrets")
+					return fakeapi.Answer(r, 503, inText, "the graph has no Secrets")
 				case !strings.HasSuffix(r.URL.Path, "/secrets/owner"):
 					return nil
 				}
 				told.Add(1)
-				return simulation.Answer(r, 200, "application/json",
+				return fakeapi.Answer(r, 200, "application/json",
 					`{"kind":"Secret","apiVersion":"v1","metadata":`+c.metadata+`}`)
 			})
 			secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{

@@ -62,7 +62,7 @@ func (w *world) tell(l lie, times int64) *atomic.Int64 {
 		if n := told.Add(1); times > 0 && n > times {
 			return nil
 		}
-		return simulation.Answer(r, l.code, l.contentType, l.body)
+		return fakeapi.Answer(r, l.code, l.contentType, l.body)
 	})
 	return told
 }

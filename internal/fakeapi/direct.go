@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 )
 
@@ -56,6 +57,13 @@ func (d direct) serve(w http.ResponseWriter, r *http.Request) (err error) {
 	}()
 	d.handler.ServeHTTP(w, r)
 	return nil
+}
+
+// Answer is what something other than the server says to a request: a proxy, say, or a login page.
+// Leave the request nil if you don't have it yet, and set it before the client gets the answer.
+func Answer(r *http.Request, code int, contentType, body string) *http.Response {
+	header := http.Header{"Content-Type": {contentType}}
+	return response(r, code, header, io.NopCloser(strings.NewReader(body)), int64(len(body)))
 }
 
 func response(r *http.Request, code int, header http.Header, body io.ReadCloser, length int64) *http.Response {

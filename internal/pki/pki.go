@@ -19,6 +19,8 @@ import (
 	"fmt"
 	"math/big"
 	"net"
+	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -64,6 +66,18 @@ func Load(certPEM, keyPEM []byte) (*Pair, error) {
 		return nil, errors.New("reading a certificate and its key: the key is of a kind that this package does not make")
 	}
 	return &Pair{Certificate: both.Leaf, Key: key, CertPEM: certPEM, KeyPEM: keyPEM}, nil
+}
+
+// Write writes the pair to a directory, as tls.crt and tls.key: that's what the files of a Secret of
+// the type kubernetes.io/tls are called, and what servers read by default.
+func (p *Pair) Write(dir string) error {
+	if err := os.WriteFile(filepath.Join(dir, "tls.crt"), p.CertPEM, 0o600); err != nil {
+		return fmt.Errorf("writing a certificate: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "tls.key"), p.KeyPEM, 0o600); err != nil {
+		return fmt.Errorf("writing a certificate's key: %w", err)
+	}
+	return nil
 }
 
 // Client issues a client's certificate. Kubernetes takes the common name for the user and the

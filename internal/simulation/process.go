@@ -204,16 +204,6 @@ func (w *World) Proxy(proxy func(*http.Request) *http.Response) {
 	w.proxy.Store(&proxy)
 }
 
-// Answer is what a proxy sends: with this content type, it's never the API server's Status.
-func Answer(r *http.Request, code int, contentType, body string) *http.Response {
-	return &http.Response{
-		StatusCode: code, Status: http.StatusText(code), Request: r,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{"Content-Type": {contentType}},
-		Body:   io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
-	}
-}
-
 // way is the transport to the server of w.
 type way struct {
 	w    *World

@@ -2,7 +2,6 @@ package cache_test
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -52,12 +51,8 @@ func (p *proxy) RoundTrip(r *http.Request) (*http.Response, error) {
 	return p.next.RoundTrip(r.WithContext(ctx))
 }
 
-// says is an answer.
 func says(code int, contentType, body string) *http.Response {
-	return &http.Response{
-		StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{"Content-Type": {contentType}}, Body: io.NopCloser(strings.NewReader(body)),
-	}
+	return fakeapi.Answer(nil, code, contentType, body)
 }
 
 func plain404() *http.Response {

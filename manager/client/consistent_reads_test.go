@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"net/http"
 	"strings"
@@ -228,7 +227,7 @@ func TestADeleteOfWhichNothingIsKnownIsNotWaitedFor(t *testing.T) {
 				if request.Method != http.MethodDelete {
 					return next.RoundTrip(request)
 				}
-				return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(answer))}, nil
+				return fakeapi.Answer(request, http.StatusOK, "application/json", answer), nil
 			})
 			require.NoError(w, w.Delete(w.Context(), configMap("a")))
 			w.answersAtOnce(w.get("a"))

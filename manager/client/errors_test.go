@@ -1,8 +1,6 @@
 package client
 
 import (
-	"bytes"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -19,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	coreapply "k8s.io/client-go/applyconfigurations/core/v1"
 	metaapply "k8s.io/client-go/applyconfigurations/meta/v1"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
 )
 
 // Programs branch on these types.
@@ -101,10 +101,7 @@ func (w *world) answers(status int, contentType, body string) {
 		if isDiscovery(request.URL.Path) {
 			return server.RoundTrip(request)
 		}
-		return &http.Response{
-			StatusCode: status, Header: http.Header{"Content-Type": {contentType}},
-			Body: io.NopCloser(bytes.NewReader([]byte(body))), Request: request,
-		}, nil
+		return fakeapi.Answer(request, status, contentType, body), nil
 	})
 }
 

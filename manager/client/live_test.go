@@ -1,9 +1,7 @@
 package client
 
 import (
-	"io"
 	"net/http"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	appsapply "k8s.io/client-go/applyconfigurations/apps/v1"
 	coreapply "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
 )
 
 // A reconciler that reuses a variable would otherwise act on labels that nobody has set.
@@ -259,8 +259,8 @@ func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 func TestAnAnswerThatIsNoJSONCannotBeApplied(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) {
 		w.mustCreate(configMap("a"))
-		w.wire.next = roundTripper(func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/yaml"}}, Body: io.NopCloser(strings.NewReader("a: b"))}, nil
+		w.wire.next = roundTripper(func(request *http.Request) (*http.Response, error) {
+			return fakeapi.Answer(request, http.StatusOK, "application/yaml", "a: b"), nil
 		})
 		applied := coreapply.ConfigMap("a", "shop")
 		require.ErrorContains(w, w.Apply(w.Context(), applied, FieldOwner("me")), "should be JSON")

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -27,8 +26,7 @@ func (i *impostor) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method != i.method {
 		return i.next.RoundTrip(r)
 	}
-	return &http.Response{StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
-		Header: http.Header{"Content-Type": {i.contentType}}, Body: io.NopCloser(strings.NewReader(i.body))}, nil
+	return fakeapi.Answer(r, http.StatusOK, i.contentType, i.body), nil
 }
 
 // A finalizer is removed because what it stands for was deleted. It's a login page that has said so.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -244,11 +243,8 @@ func (o *WebhookInstallOptions) makeCertificate() error {
 			"a directory that you can write to", err)
 	}
 	o.madeDir = o.LocalServingCertDir
-	err = errors.Join(
-		os.WriteFile(filepath.Join(o.LocalServingCertDir, "tls.crt"), pair.CertPEM, 0o600),
-		os.WriteFile(filepath.Join(o.LocalServingCertDir, "tls.key"), pair.KeyPEM, 0o600))
-	if err != nil {
-		return fmt.Errorf("writing the webhooks' certificate: %w", err)
+	if err := pair.Write(o.LocalServingCertDir); err != nil {
+		return err
 	}
 	o.LocalServingCAData = ca.CertPEM
 	return nil

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -30,11 +29,7 @@ func (s stranger) RoundTrip(request *http.Request) (*http.Response, error) {
 		return s.RoundTripper.RoundTrip(request)
 	}
 	code, body := s.answer(request)
-	return &http.Response{
-		StatusCode: code, Status: http.StatusText(code), Request: request,
-		Header: http.Header{"Content-Type": []string{"application/json"}},
-		Body:   io.NopCloser(strings.NewReader(body)), ProtoMajor: 1, ProtoMinor: 1,
-	}, nil
+	return fakeapi.Answer(request, code, "application/json", body), nil
 }
 
 // behind makes a lock whose requests pass a stranger.

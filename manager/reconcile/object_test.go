@@ -79,10 +79,3 @@ func TestAnObjectReconcilerOfAnInterfaceIsAMistake(t *testing.T) {
 	require.ErrorContains(t, err, "client.Object isn't one")
 	require.ErrorIs(t, err, reconcile.TerminalError(nil), "to try again cannot help")
 }
-
-// The request would be forgotten, and with it whatever the object needs.
-func TestAnObjectThatAProxyCallsAbsentIsTriedAgain(t *testing.T) {
-	text := apierrors.NewGenericServerResponse(404, "get", schema.GroupResource{}, "web", "404 page not found", 0, true)
-	_, err := reconcile.AsReconciler(reader{err: text}, objectFunc[*corev1.ConfigMap](nil)).Reconcile(t.Context(), request)
-	require.ErrorIs(t, err, text)
-}

@@ -2,7 +2,6 @@ package recorder
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -29,11 +28,7 @@ func (s stranger) RoundTrip(request *http.Request) (*http.Response, error) {
 	if !time.Now().Before(s.until) {
 		return s.RoundTripper.RoundTrip(request)
 	}
-	return &http.Response{
-		StatusCode: s.code, Status: fmt.Sprint(s.code), Request: request,
-		Header: http.Header{"Content-Type": []string{s.format}},
-		Body:   io.NopCloser(strings.NewReader(s.body)), ProtoMajor: 1, ProtoMinor: 1,
-	}, nil
+	return fakeapi.Answer(request, s.code, s.format, s.body), nil
 }
 
 // What a proxy answers for a while is no refusal of the API server, and no event was written by

@@ -3,17 +3,12 @@ package webhook_test
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"net/url"
@@ -29,35 +24,20 @@ import (
 	"github.com/stretchr/testify/require"
 	admissionv1 "k8s.io/api/admission/v1"
 
+	"github.com/loopwright/loopwright/internal/pki"
 	"github.com/loopwright/loopwright/manager/webhook"
 	"github.com/loopwright/loopwright/manager/webhook/admission"
 )
 
 // certificates writes a new pair for 127.0.0.1 into a directory, and returns its certificate.
-func certificates(t testing.TB, dir string, serial int64) *x509.Certificate {
+func certificates(t testing.TB, dir string) *x509.Certificate {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	ca, err := pki.NewCA("webhooks")
 	require.NoError(t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: fmt.Sprint("serial ",
-			serial)},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	pair, err := ca.Server("webhook", "127.0.0.1")
 	require.NoError(t, err)
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	require.NoError(t, err)
-	for name, block := range map[string]*pem.Block{
-		"tls.crt": {Type: "CERTIFICATE", Bytes: der}, "tls.key": {Type: "PRIVATE KEY",
-			Bytes: keyDER},
-	} {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600))
-	}
-	parsed, err := x509.ParseCertificate(der)
-	require.NoError(t, err)
-	return parsed
+	require.NoError(t, pair.Write(dir))
+	return pair.Certificate
 }
 
 // running is a server with the webhook /allow.
@@ -128,7 +108,7 @@ func allowed(client *http.Client, address string) error {
 
 func TestAServerAnswersOverTLS(t *testing.T) {
 	dir := t.TempDir()
-	root := certificates(t, dir, 1)
+	root := certificates(t, dir)
 	server := start(t, webhook.Options{CertDir: dir})
 	require.NoError(t, allowed(caller(root), server.address))
 	require.ErrorContains(t, allowed(caller(), server.address),
@@ -143,12 +123,12 @@ func TestAServerAnswersOverTLS(t *testing.T) {
 // A certificate is renewed every few weeks, and nobody may notice.
 func TestANewCertificateIsServedWithoutAFailedRequest(t *testing.T) {
 	dir := t.TempDir()
-	roots := []*x509.Certificate{certificates(t, dir, 1)}
+	roots := []*x509.Certificate{certificates(t, dir)}
 	next := t.TempDir()
-	for serial := range int64(3) { // made before, so that the callers know them
-		at := filepath.Join(next, fmt.Sprint(serial))
+	for i := range 3 { // made before, so that the callers know them
+		at := filepath.Join(next, fmt.Sprint(i))
 		require.NoError(t, os.Mkdir(at, 0o700))
-		roots = append(roots, certificates(t, at, serial+2))
+		roots = append(roots, certificates(t, at))
 	}
 	server := start(t, webhook.Options{CertDir: dir})
 
@@ -179,21 +159,16 @@ func TestANewCertificateIsServedWithoutAFailedRequest(t *testing.T) {
 	}
 	kept := caller(roots...) // one connection all along
 	require.NoError(t, allowed(kept, server.address))
-	for serial := range int64(3) {
+	for i, renewed := range roots[1:] {
 		for _, name := range []string{"tls.crt", "tls.key"} {
-			content, err := os.ReadFile(filepath.Join(next, fmt.Sprint(serial), name))
+			content, err := os.ReadFile(filepath.Join(next, fmt.Sprint(i), name))
 			require.NoError(t, err)
 			require.NoError(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
 		}
 		// real files have no fake clock
-		for giveUp := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
-			now := shown(t, server.address).SerialNumber.Int64()
-			if now == serial+2 {
-				break
-			}
+		for giveUp := time.Now().Add(2 * time.Minute); !shown(t, server.address).Equal(renewed); time.Sleep(5 * time.Millisecond) {
 			require.True(t, time.Now().Before(giveUp),
-				"certificate %d was written two minutes ago, and new connections still get %d",
-				serial+2, now)
+				"new certificate %d was written two minutes ago, and new connections don't get it", i+1)
 		}
 		require.NoError(t, allowed(kept, server.address))
 	}
@@ -214,7 +189,7 @@ func shown(t testing.TB, address string) *x509.Certificate {
 // The API servers of a large cluster: 10,000 requests on 100 connections.
 func TestManyRequestsOnManyConnectionsAllHaveTheirAnswer(t *testing.T) {
 	dir := t.TempDir()
-	root := certificates(t, dir, 1)
+	root := certificates(t, dir)
 	server := start(t, webhook.Options{CertDir: dir})
 	requests := 10000
 	if testing.Short() {
@@ -239,7 +214,7 @@ func TestManyRequestsOnManyConnectionsAllHaveTheirAnswer(t *testing.T) {
 // A rollout must not refuse a user's request because the old replica ends.
 func TestARequestThatIsBeingServedIsAnsweredBeforeTheServerEnds(t *testing.T) {
 	dir := t.TempDir()
-	root := certificates(t, dir, 1)
+	root := certificates(t, dir)
 	server := start(t, webhook.Options{CertDir: dir})
 	entered, leave := make(chan struct{}), make(chan struct{})
 	server.Register("/slow", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -298,7 +273,7 @@ func TestBadCertificatesAreAnErrorAndTheLogSaysWhatToDo(t *testing.T) {
 		}, webhook.Options{}, "tls.crt", advice},
 		{"another key", func(dir string) {
 			other := t.TempDir()
-			certificates(t, other, 2)
+			certificates(t, other)
 			key, _ := os.ReadFile(filepath.Join(other, "tls.key"))
 			write(dir, "tls.key", string(key))
 		}, webhook.Options{}, "tls.key", advice},
@@ -310,7 +285,7 @@ func TestBadCertificatesAreAnErrorAndTheLogSaysWhatToDo(t *testing.T) {
 			webhook.Options{ClientCAName: "tls.key"}, "has no certificates in PEM form", ""},
 	} {
 		dir := t.TempDir()
-		certificates(t, dir, 1)
+		certificates(t, dir)
 		c.spoil(dir)
 		c.options.CertDir, c.options.Host, c.options.Port = dir, "127.0.0.1", 1
 		var logged string
@@ -326,7 +301,7 @@ func TestBadCertificatesAreAnErrorAndTheLogSaysWhatToDo(t *testing.T) {
 func TestACertificateThatIsMissingIsAFileThatDoesNotExist(t *testing.T) {
 	for _, missing := range []string{"tls.crt", "tls.key"} {
 		dir := t.TempDir()
-		certificates(t, dir, 1)
+		certificates(t, dir)
 		require.NoError(t, os.Remove(filepath.Join(dir, missing)))
 		err := webhook.NewServer(webhook.Options{CertDir: dir, Port: 1}).Start(t.Context())
 		require.True(t, os.IsNotExist(err), "%s: %v", missing, err)
@@ -335,11 +310,16 @@ func TestACertificateThatIsMissingIsAFileThatDoesNotExist(t *testing.T) {
 
 func TestClientsWithoutACertificateAreTurnedAway(t *testing.T) {
 	dir := t.TempDir()
-	root := certificates(t, dir, 1)
-	server := start(t, webhook.Options{CertDir: dir, ClientCAName: "tls.crt"})
+	root := certificates(t, dir)
+	ca, err := pki.NewCA("clients")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "clients.crt"), ca.CertPEM, 0o600))
+	server := start(t, webhook.Options{CertDir: dir, ClientCAName: "clients.crt"})
 	require.Error(t, allowed(caller(root), server.address))
 
-	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))
+	issued, err := ca.Client(pkix.Name{CommonName: "the API server"})
+	require.NoError(t, err)
+	pair, err := tls.X509KeyPair(issued.CertPEM, issued.KeyPEM)
 	require.NoError(t, err)
 	client := caller(root)
 	client.Transport.(*http.Transport).TLSClientConfig.Certificates = []tls.Certificate{pair}
@@ -403,7 +383,7 @@ func TestAListenerIsClosedIfTheServerCannotStart(t *testing.T) {
 
 func TestAServerRunsOnce(t *testing.T) {
 	dir := t.TempDir()
-	certificates(t, dir, 1)
+	certificates(t, dir)
 	server := start(t, webhook.Options{CertDir: dir})
 	require.ErrorContains(t, server.Start(t.Context()), "the webhook server was started before")
 }
@@ -411,7 +391,7 @@ func TestAServerRunsOnce(t *testing.T) {
 // Some clients, and some proxies in front of the API server, speak HTTP/1.1 only.
 func TestAClientMayPreferHTTP1(t *testing.T) {
 	dir := t.TempDir()
-	root := certificates(t, dir, 1)
+	root := certificates(t, dir)
 	server := start(t, webhook.Options{CertDir: dir})
 	client := caller(root)
 	client.Transport.(*http.Transport).ForceAttemptHTTP2 = false
@@ -439,7 +419,7 @@ func TestNobodySendsMoreThanTheServerTakes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			certificate := certificates(t, dir, 1)
+			certificate := certificates(t, dir)
 			server := start(t, webhook.Options{CertDir: dir, MaxRequestBytes: c.option})
 			read := make(chan int64, 1)
 			server.Register("/count", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

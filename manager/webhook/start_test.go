@@ -27,7 +27,7 @@ type waiter interface {
 // A conversion webhook that is asked too early fails the first list of a cache.
 func TestAServerIsReadyWhenItTakesConnections(t *testing.T) {
 	dir := t.TempDir()
-	root := certificates(t, dir, 1)
+	root := certificates(t, dir)
 	server := start(t, webhook.Options{CertDir: dir})
 	require.NoError(t, server.Server.(waiter).WaitUntilReady(t.Context()))
 	require.NoError(t, allowed(caller(root), server.address))
@@ -45,7 +45,7 @@ func TestAServerIsReadyWhenItTakesConnections(t *testing.T) {
 // A program may wait for a server before anybody has started it.
 func TestWhoeverWaitsForAServerHearsOfItsStart(t *testing.T) {
 	dir := t.TempDir()
-	certificates(t, dir, 1)
+	certificates(t, dir)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	server := webhook.NewServer(webhook.Options{CertDir: dir, Listener: listener})
@@ -62,7 +62,7 @@ func TestWhoeverWaitsForAServerHearsOfItsStart(t *testing.T) {
 // A health check of somebody who does not wait any longer must not go on.
 func TestACheckEndsWithTheRequestThatAsks(t *testing.T) {
 	dir := t.TempDir()
-	certificates(t, dir, 1)
+	certificates(t, dir)
 	server := start(t, webhook.Options{CertDir: dir})
 	ctx, stop := context.WithCancel(t.Context())
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "/readyz", nil)
@@ -77,7 +77,7 @@ func TestAPortThatIsTakenIsAnError(t *testing.T) {
 	require.NoError(t, err)
 	defer taken.Close()
 	dir := t.TempDir()
-	certificates(t, dir, 1)
+	certificates(t, dir)
 	err = webhook.NewServer(webhook.Options{CertDir: dir, Host: "127.0.0.1",
 		Port: taken.Addr().(*net.TCPAddr).Port}).Start(t.Context())
 	require.ErrorContains(t, err, "starting the webhook server: ")
@@ -86,7 +86,7 @@ func TestAPortThatIsTakenIsAnError(t *testing.T) {
 
 func TestAProgramMayBringItsOwnCertificate(t *testing.T) {
 	dir := t.TempDir()
-	root := certificates(t, dir, 1)
+	root := certificates(t, dir)
 	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))
 	require.NoError(t, err)
 	mine := func(config *tls.Config) {
@@ -102,7 +102,7 @@ func TestAProgramMayBringItsOwnCertificate(t *testing.T) {
 // The log of a Pod is what people have when webhooks are not reached.
 func TestTheLogSaysWhereTheServerIsAndThatItStops(t *testing.T) {
 	dir := t.TempDir()
-	certificates(t, dir, 1)
+	certificates(t, dir)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	var mu sync.Mutex // guards said
@@ -137,7 +137,7 @@ func TestAPathThatIsTakenStaysTakenWhateverElseIsRegistered(t *testing.T) {
 // Most programs bring no listener, but a port.
 func TestAServerListensOnItsPort(t *testing.T) {
 	dir := t.TempDir()
-	root := certificates(t, dir, 1)
+	root := certificates(t, dir)
 	for tries := 1; ; tries++ { // somebody else may take the port between the two calls of Listen
 		free, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
@@ -167,7 +167,7 @@ func TestAServerListensOnItsPort(t *testing.T) {
 
 func TestAServerWhosePortIsGoneWatchesItsCertificateNoMore(t *testing.T) {
 	dir := t.TempDir()
-	certificates(t, dir, 1)
+	certificates(t, dir)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	server := webhook.NewServer(webhook.Options{CertDir: dir, Listener: listener})

@@ -46,12 +46,7 @@ func (i *installation) certificates(dir string) error {
 	if err != nil {
 		return err
 	}
-	for name, text := range map[string][]byte{"tls.crt": server.CertPEM, "tls.key": server.KeyPEM} {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
+	return server.Write(dir)
 }
 
 // install installs the CRD and the webhook configurations, as the operator's config/ has them, and returns a

@@ -1,9 +1,7 @@
 package apiutil
 
 import (
-	"io"
 	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
 )
 
 // answering is a server that has one answer. It keeps the last request.
@@ -26,7 +26,7 @@ type answering struct {
 // RoundTrip implements http.RoundTripper.
 func (a *answering) RoundTrip(request *http.Request) (*http.Response, error) {
 	a.last = request
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {a.contentType}}, Body: io.NopCloser(strings.NewReader(a.body))}, nil
+	return fakeapi.Answer(request, http.StatusOK, a.contentType, a.body), nil
 }
 
 var codecs = serializer.NewCodecFactory(clientgoscheme.Scheme)

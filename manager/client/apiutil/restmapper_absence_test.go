@@ -1,9 +1,7 @@
 package apiutil
 
 import (
-	"io"
 	"net/http"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,8 +32,7 @@ func (i *impostor) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func says(code int, contentType, body string) *http.Response {
-	return &http.Response{StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{"Content-Type": {contentType}}, Body: io.NopCloser(strings.NewReader(body))}
+	return fakeapi.Answer(nil, code, contentType, body)
 }
 
 func onlyAt(at string, code int, contentType, body string) func(string) *http.Response {

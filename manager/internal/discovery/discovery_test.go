@@ -3,7 +3,6 @@ package discovery
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -14,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
 )
 
 // pages are what a server answers, by path; the others are a text 404.
@@ -28,8 +29,7 @@ func (p pages) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !ok {
 		code, found = http.StatusNotFound, page{"text/plain; charset=utf-8", "404 page not found\n"}
 	}
-	return &http.Response{StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
-		Header: http.Header{"Content-Type": {found.contentType}}, Body: io.NopCloser(strings.NewReader(found.body))}, nil
+	return fakeapi.Answer(r, code, found.contentType, found.body), nil
 }
 
 func clientOf(t *testing.T, p pages) *Client {

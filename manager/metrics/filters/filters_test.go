@@ -21,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/loopwright/loopwright/internal/fakeapi"
 	"github.com/loopwright/loopwright/internal/tests/inorder"
 )
 
@@ -68,9 +69,7 @@ func (j *judge) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &http.Response{StatusCode: code,
-		Header: http.Header{"Content-Type": {"application/json"}},
-		Body:   io.NopCloser(strings.NewReader(string(body))), Request: req}, nil
+	return fakeapi.Answer(req, code, "application/json", string(body)), nil
 }
 
 func reviewToken(body io.Reader) any {

@@ -1,9 +1,7 @@
 package filters
 
 import (
-	"io"
 	"net/http"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +9,8 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/rest"
+
+	"github.com/loopwright/loopwright/internal/fakeapi"
 )
 
 // stranger answers the first requests in place of the API server.
@@ -26,8 +26,7 @@ func (s stranger) RoundTrip(request *http.Request) (*http.Response, error) {
 		return s.RoundTripper.RoundTrip(request)
 	}
 	*s.left--
-	return &http.Response{StatusCode: s.code, Header: http.Header{"Content-Type": {s.format}},
-		Body: io.NopCloser(strings.NewReader(s.body)), Request: request}, nil
+	return fakeapi.Answer(request, s.code, s.format, s.body), nil
 }
 
 // A scrape gets its metrics although a proxy answered the first questions, and what the proxy said

@@ -17,7 +17,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/rest"
-	certutil "k8s.io/client-go/util/cert"
+
+	"github.com/loopwright/loopwright/internal/pki"
 
 	"github.com/loopwright/loopwright/internal/tests/inorder"
 	"github.com/loopwright/loopwright/manager/internal/logtest"
@@ -203,10 +204,11 @@ func hostOf(t *testing.T, url string) []string {
 
 func writePair(t *testing.T, dir, host string) {
 	t.Helper()
-	cert, key, err := certutil.GenerateSelfSignedCertKey(host, nil, nil)
+	ca, err := pki.NewCA("metrics")
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "tls.crt"), cert, 0o600))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "tls.key"), key, 0o600))
+	pair, err := ca.Server("metrics", host)
+	require.NoError(t, err)
+	require.NoError(t, pair.Write(dir))
 }
 
 func TestTheCertificateComesFromFilesAndFollowsThem(t *testing.T) {
@@ -270,29 +272,6 @@ func TestHowErrorsInMetricsAreServedIsTheUsersChoice(t *testing.T) {
 	url, _ = serve(t, Options{HandlerOpts: []func(*promhttp.HandlerOpts){func(o *promhttp.HandlerOpts) { o.ErrorHandling = promhttp.ContinueOnError }}})
 	code, _ = get(t, url+"/metrics")
 	require.Equal(t, 200, code)
-}
-
-func TestARequestLearnsThatTheServerStops(t *testing.T) {
-	arrived := make(chan struct{})
-	url, stop := serve(t, Options{ExtraHandlers: map[string]http.Handler{"/slow": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		close(arrived)
-		<-r.Context().Done()
-		_, _ = io.WriteString(w, "finished")
-	})}})
-	answer := make(chan string, 1)
-	go func() {
-		resp, err := client().Get(url + "/slow")
-		if err != nil {
-			answer <- err.Error()
-			return
-		}
-		defer resp.Body.Close()
-		body, _ := io.ReadAll(resp.Body)
-		answer <- string(body)
-	}()
-	<-arrived
-	require.NoError(t, stop())
-	require.Equal(t, "finished", <-answer)
 }
 
 func TestEachReplicaServesItsMetrics(t *testing.T) {
