@@ -2,7 +2,6 @@ package stories
 
 import (
 	"math/rand/v2"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -93,54 +92,16 @@ var rolloutCrashes = []fakeapi.Match{
 
 // rolloutMishaps are those that are hardest for a Deployment.
 func rolloutMishaps(random *rand.Rand, often float64) []simulation.Mishap {
-	on := func(verb, resource string) fakeapi.Match {
-		return fakeapi.Match{Verb: verb, Resource: resource}
-	}
-	late := time.Duration(random.IntN(2000)) * time.Millisecond
+	delay := milliseconds(random, 2000)
 	return []simulation.Mishap{
-		{
-			Name: "answer to a create lost",
-			Fault: fakeapi.Fault{
-				Match: on("create", "replicasets"), Probability: often, LoseResponse: true,
-			},
-		},
-		{
-			Name: "answer to a patch lost",
-			Fault: fakeapi.Fault{
-				Match: on("update|patch", "replicasets"), Probability: often, LoseResponse: true,
-			},
-		},
-		{
-			Name:  "answer to a patch lost",
-			Fault: fakeapi.Fault{Match: on("update|patch", ""), Probability: often, LoseResponse: true},
-		},
-		{
-			Name: "create fails",
-			Fault: fakeapi.Fault{
-				Match: on("create", "replicasets"), Probability: often,
-				Status: fakeapi.InternalError(),
-			},
-		},
-		{
-			Name: "create fails",
-			Fault: fakeapi.Fault{
-				Match: on("create", ""), Probability: often, Status: fakeapi.Forbidden(),
-			},
-		},
-		{
-			Name: "patch fails",
-			Fault: fakeapi.Fault{
-				Match: on("update|patch", "replicasets"), Probability: often, Status: fakeapi.Timeout(),
-			},
-		},
-		{
-			Name:  "ReplicaSets late",
-			Fault: fakeapi.Fault{Match: on("watch", "replicasets"), DelayEvents: late},
-		},
-		{
-			Name:  "Deployments late",
-			Fault: fakeapi.Fault{Match: on("watch", "deployments"), DelayEvents: late},
-		},
-		{Name: "Pods late", Fault: fakeapi.Fault{Match: on("watch", "pods"), DelayEvents: late}},
+		lost("answer to a create lost", on("create", "replicasets"), often),
+		lost("answer to a patch lost", on("update|patch", "replicasets"), often),
+		lost("answer to a patch lost", on("update|patch", ""), often),
+		fails("create fails", on("create", "replicasets"), often, fakeapi.InternalError()),
+		fails("create fails", on("create", ""), often, fakeapi.Forbidden()),
+		fails("patch fails", on("update|patch", "replicasets"), often, fakeapi.Timeout()),
+		late("ReplicaSets late", "replicasets", delay),
+		late("Deployments late", "deployments", delay),
+		late("Pods late", "pods", delay),
 	}
 }

@@ -93,59 +93,17 @@ var endpointsCrashes = []fakeapi.Match{
 // endpointsMishaps are those of writes, and of single watches: for example, that of Pods is late, but not
 // that of Services.
 func endpointsMishaps(random *rand.Rand, often float64) []simulation.Mishap {
-	on := func(verb, resource string) fakeapi.Match {
-		return fakeapi.Match{Verb: verb, Resource: resource}
-	}
-	late := time.Duration(random.IntN(4000)) * time.Millisecond
+	delay := milliseconds(random, 4000)
 	return []simulation.Mishap{
-		{
-			Name: "answer to a create lost",
-			Fault: fakeapi.Fault{
-				Match: on("create", "endpoints"), Probability: often, LoseResponse: true,
-			},
-		},
-		{
-			Name: "answer to an update lost",
-			Fault: fakeapi.Fault{
-				Match: on("update|patch", "endpoints"), Probability: often, LoseResponse: true,
-			},
-		},
-		{
-			Name: "answer to a delete lost",
-			Fault: fakeapi.Fault{
-				Match: on("delete", "endpoints"), Probability: often, LoseResponse: true,
-			},
-		},
-		{
-			Name: "conflict of an update",
-			Fault: fakeapi.Fault{
-				Match: on("update|patch", ""), Probability: often, Status: fakeapi.Conflict(),
-			},
-		},
-		{
-			Name: "write fails",
-			Fault: fakeapi.Fault{
-				Match: on("update|patch", ""), Probability: often, Status: fakeapi.InternalError(),
-			},
-		},
-		{
-			Name: "write fails",
-			Fault: fakeapi.Fault{
-				Match: on("create", ""), Probability: often, Status: fakeapi.Forbidden(),
-			},
-		},
-		{
-			Name:  "watch of Pods late",
-			Fault: fakeapi.Fault{Match: on("watch", "pods"), DelayEvents: late},
-		},
-		{
-			Name:  "watch of Services late",
-			Fault: fakeapi.Fault{Match: on("watch", "services"), DelayEvents: late},
-		},
-		{
-			Name:  "watch of Endpoints late",
-			Fault: fakeapi.Fault{Match: on("watch", "endpoints"), DelayEvents: late},
-		},
+		lost("answer to a create lost", on("create", "endpoints"), often),
+		lost("answer to an update lost", on("update|patch", "endpoints"), often),
+		lost("answer to a delete lost", on("delete", "endpoints"), often),
+		fails("conflict of an update", on("update|patch", ""), often, fakeapi.Conflict()),
+		fails("write fails", on("update|patch", ""), often, fakeapi.InternalError()),
+		fails("write fails", on("create", ""), often, fakeapi.Forbidden()),
+		late("watch of Pods late", "pods", delay),
+		late("watch of Services late", "services", delay),
+		late("watch of Endpoints late", "endpoints", delay),
 	}
 }
 

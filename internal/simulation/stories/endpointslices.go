@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -71,57 +70,17 @@ var sliceCrashes = []fakeapi.Match{
 }
 
 func sliceMishaps(random *rand.Rand, often float64) []simulation.Mishap {
-	on := func(verb, resource string) fakeapi.Match {
-		return fakeapi.Match{Verb: verb, Resource: resource}
-	}
-	late := time.Duration(random.IntN(4000)) * time.Millisecond
+	delay := milliseconds(random, 4000)
 	return []simulation.Mishap{
-		{
-			Name: "answer to a create lost",
-			Fault: fakeapi.Fault{
-				Match: on("create", "endpointslices"), Probability: often, LoseResponse: true,
-			},
-		},
-		{
-			Name: "answer to an update lost",
-			Fault: fakeapi.Fault{
-				Match: on("update|patch", "endpointslices"), Probability: often, LoseResponse: true,
-			},
-		},
-		{
-			Name: "answer to a delete lost",
-			Fault: fakeapi.Fault{
-				Match: on("delete", "endpointslices"), Probability: often, LoseResponse: true,
-			},
-		},
-		{
-			Name: "conflict of an update",
-			Fault: fakeapi.Fault{
-				Match: on("update|patch", ""), Probability: often, Status: fakeapi.Conflict(),
-			},
-		},
-		{
-			Name: "write fails",
-			Fault: fakeapi.Fault{
-				Match: on("create", ""), Probability: often, Status: fakeapi.Forbidden(),
-			},
-		},
-		{
-			Name:  "watch of Pods late",
-			Fault: fakeapi.Fault{Match: on("watch", "pods"), DelayEvents: late},
-		},
-		{
-			Name:  "watch of Services late",
-			Fault: fakeapi.Fault{Match: on("watch", "services"), DelayEvents: late},
-		},
-		{
-			Name:  "watch of slices late",
-			Fault: fakeapi.Fault{Match: on("watch", "endpointslices"), DelayEvents: late},
-		},
-		{
-			Name:  "watch of slices late",
-			Fault: fakeapi.Fault{Match: on("watch", "endpointslices"), DelayEvents: 10 * late},
-		},
+		lost("answer to a create lost", on("create", "endpointslices"), often),
+		lost("answer to an update lost", on("update|patch", "endpointslices"), often),
+		lost("answer to a delete lost", on("delete", "endpointslices"), often),
+		fails("conflict of an update", on("update|patch", ""), often, fakeapi.Conflict()),
+		fails("write fails", on("create", ""), often, fakeapi.Forbidden()),
+		late("watch of Pods late", "pods", delay),
+		late("watch of Services late", "services", delay),
+		late("watch of slices late", "endpointslices", delay),
+		late("watch of slices late", "endpointslices", 10*delay),
 	}
 }
 

@@ -67,29 +67,15 @@ var garbageCrashes = []fakeapi.Match{
 // garbageMishaps are those that are hardest for a garbage collector.
 func garbageMishaps(random *rand.Rand, often float64) []simulation.Mishap {
 	resource := []string{"configmaps", "secrets"}[random.IntN(2)]
-	on := func(verb string) fakeapi.Match { return fakeapi.Match{Verb: verb, Resource: resource} }
-	lost := func(verb string) simulation.Mishap {
-		return simulation.Mishap{
-			Name:  "answer to a write lost",
-			Fault: fakeapi.Fault{Match: on(verb), Probability: often, LoseResponse: true},
-		}
-	}
-	late := simulation.Mishap{
-		Name: "watch late",
-		Fault: fakeapi.Fault{
-			Match:       on("watch"),
-			DelayEvents: time.Duration(random.IntN(2000)) * time.Millisecond,
-		},
-	}
-	fails := func(status *metav1.Status) simulation.Mishap {
-		return simulation.Mishap{
-			Name:  "a question fails",
-			Fault: fakeapi.Fault{Match: on("get"), Probability: often, Status: status},
-		}
-	}
+	lostDelete := lost("answer to a write lost", on("delete", resource), often)
+	lostPatch := lost("answer to a write lost", on("update|patch", resource), often)
+	slow := late("watch late", resource, milliseconds(random, 2000))
+	question := on("get", resource)
 	return []simulation.Mishap{
-		lost("delete"), lost("delete"), lost("update|patch"), lost("update|patch"), late, late,
-		fails(fakeapi.InternalError()), fails(fakeapi.Forbidden()), fails(fakeapi.Timeout()),
+		lostDelete, lostDelete, lostPatch, lostPatch, slow, slow,
+		fails("a question fails", question, often, fakeapi.InternalError()),
+		fails("a question fails", question, often, fakeapi.Forbidden()),
+		fails("a question fails", question, often, fakeapi.Timeout()),
 	}
 }
 

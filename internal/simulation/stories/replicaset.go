@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
@@ -91,49 +90,14 @@ var podCrashes = []fakeapi.Match{
 
 // podMishaps are those that are hardest for a ReplicaSet.
 func podMishaps(random *rand.Rand, often float64) []simulation.Mishap {
-	on := func(verb string) fakeapi.Match { return fakeapi.Match{Verb: verb, Resource: "pods"} }
+	creates, deletes := on("create", "pods"), on("delete", "pods")
+	lostCreate, lostDelete := lost("answer to a create lost", creates, often), lost("answer to a delete lost", deletes, often)
 	return []simulation.Mishap{
-		{
-			Name:  "answer to a create lost",
-			Fault: fakeapi.Fault{Match: on("create"), Probability: often, LoseResponse: true},
-		},
-		{
-			Name:  "answer to a create lost",
-			Fault: fakeapi.Fault{Match: on("create"), Probability: often, LoseResponse: true},
-		},
-		{
-			Name:  "answer to a delete lost",
-			Fault: fakeapi.Fault{Match: on("delete"), Probability: often, LoseResponse: true},
-		},
-		{
-			Name:  "answer to a delete lost",
-			Fault: fakeapi.Fault{Match: on("delete"), Probability: often, LoseResponse: true},
-		},
-		{
-			Name: "create fails",
-			Fault: fakeapi.Fault{
-				Match: on("create"), Probability: often, Status: fakeapi.Forbidden(),
-			},
-		},
-		{
-			Name: "create fails",
-			Fault: fakeapi.Fault{
-				Match: on("create"), Probability: often, Status: fakeapi.InternalError(),
-			},
-		},
-		{
-			Name: "delete fails",
-			Fault: fakeapi.Fault{
-				Match: on("delete"), Probability: often, Status: fakeapi.Timeout(),
-			},
-		},
-		{
-			Name: "watch late",
-			Fault: fakeapi.Fault{
-				Match:       on("watch"),
-				DelayEvents: time.Duration(random.IntN(2000)) * time.Millisecond,
-			},
-		},
+		lostCreate, lostCreate, lostDelete, lostDelete,
+		fails("create fails", creates, often, fakeapi.Forbidden()),
+		fails("create fails", creates, often, fakeapi.InternalError()),
+		fails("delete fails", deletes, often, fakeapi.Timeout()),
+		late("watch late", "pods", milliseconds(random, 2000)),
 	}
 }
 
