@@ -92,7 +92,7 @@ func (w world) delete(t *testing.T, name string) {
 	require.NoError(t, w.configMaps.Delete(t.Context(), name, metav1.DeleteOptions{}))
 }
 
-// writeAtRandom creates one of ten objects, or, if it exists, changes it; one time in so many it
+// writeAtRandom creates one of ten objects, or, if it exists, changes it; one time in oneIn it
 // deletes it. Then content is what the server has.
 func (w world) writeAtRandom(t *testing.T, random *rand.Rand, oneIn, value int, content map[string]string) {
 	t.Helper()

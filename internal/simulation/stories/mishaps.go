@@ -27,7 +27,7 @@ func late(name, resource string, delay time.Duration) simulation.Mishap {
 	return simulation.Mishap{Name: name, Fault: fakeapi.Fault{Match: on("watch", resource), DelayEvents: delay}}
 }
 
-// milliseconds is a random time below so many.
+// milliseconds is a random time of fewer than most milliseconds.
 func milliseconds(random *rand.Rand, most int) time.Duration {
 	return time.Duration(random.IntN(most)) * time.Millisecond
 }
